@@ -176,7 +176,7 @@ type noting struct {
 // Write implements [cleanup.Writer].
 func (n noting) Write(ctx context.Context, operation plan.Operation) write.Result {
 	target, result := operation.Target, n.Writer.Write(ctx, operation)
-	if body, _ := operation.Body.(map[string]any); operation.GivesUp && len(body) > 0 && result.Class == write.Simulated {
+	if body, _ := operation.Body.(map[string]any); operation.Orphans() && len(body) > 0 && result.Class == write.Simulated {
 		// The API server has let go of fields, and not applied the others. It does that for a manager that owns nothing.
 		rest := operation
 		rest.GivesUp, rest.Manager, rest.Force = false, plan.FieldManager+"-diff", true

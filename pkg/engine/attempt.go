@@ -134,7 +134,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	if unseen := a.awaiting(ctx, a.active.Load(), a.Key, record); !unseen && a.outcome.State == guard.Waiting {
 		a.outcome.State = guard.Again // No cache has to show it, or it was quicker.
 	}
-	a.audit()
+	a.audit(ctx)
 	a.CarriedOut = true
 	return a.outcome
 }
@@ -290,6 +290,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		}
 		return result
 	}
+	sent.Operation = a.predict(ctx, sent.Operation)
 	answer := a.verifier.confirm(ctx, sent.Operation)
 	lookFirst := a.record.nameTaken || sent.Unseen != nil && sent.Unseen.Event == nil || a.Settling // Tests show each request.
 	if answer == nil && lookFirst {
@@ -312,6 +313,20 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		return verifyAndSend()
 	}
 	return result
+}
+
+// predict returns an operation with what it does to the object as it is live, if that takes fields away which the manager gives up: a
+// cache may not have them, and has no entries of other managers. Where that cannot be read, or is another version, the operation is sent
+// as it was decided, and the API server says what becomes of it.
+func (a *attempt) predict(ctx context.Context, o plan.Operation) plan.Operation {
+	if !o.GivesUp || o.Orphans() || o.Target.UID == "" {
+		return o
+	}
+	there, err := a.live.Get(live.Keeping(ctx, nil), o.Target.GVR, o.Target.Namespace, o.Target.Name)
+	if err != nil || uidOf(there) != o.Target.UID || versionOf(there) != o.Target.ResourceVersion {
+		return o
+	}
+	return a.now.Predict(o, there)
 }
 
 // checkExisting looks at what has the name of an object that is to be made, where the rules may not see it. It returns the
@@ -340,7 +355,7 @@ func (a *attempt) checkExisting(ctx context.Context, sent *sending) *write.Resul
 	case unseen.Event == nil:
 		return &write.Result{}
 	}
-	over := sent.Over(there)
+	over := a.now.Over(sent.Operation, there)
 	if !a.isOurs(over, there) || !a.now.sees(unseen, over.Predicted) {
 		sent.existing, sent.existingEvent = true, unseen.Event
 		return &write.Result{Class: write.Terminal, Err: errors.New(unseen.Event.Message)}
@@ -389,7 +404,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		a.options.Observer.Wrote(told, result.Class)
 		a.tracker.wrote(result.Class)
 		if !sent.existing {
-			a.logResult(ctx, told, result)
+			a.logResult(ctx, sent, told, result)
 		}
 	}
 	if result.Echo != nil {
@@ -434,7 +449,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	}
 	for _, rule := range sent.Rules {
 		a.Wrote[rule] = true
-		delete(a.record.logged, trouble{rule, true})
+		delete(a.record.logged, trouble{rule, true, guard.KeyOf(sent.admitted.Target).Object()})
 	}
 	if result.Class != write.Written {
 		return
@@ -521,12 +536,16 @@ func (a *attempt) remember(sent sending, result write.Result) {
 	var unchanged []plan.Change
 	if sent.Unseen != nil && result.Object != nil && !a.now.sees(sent.Unseen, result.Object) {
 		// It has come back without what makes it seen, as where admission has taken that off. The same would be sent again.
-		if over := sent.admitted.Over(result.Object); a.now.sees(sent.Unseen, over.Predicted) {
+		if over := a.now.Over(sent.admitted, result.Object); a.now.sees(sent.Unseen, over.Predicted) {
 			marks, unchanged = over.All(), over.Changes
 		}
 	}
 	if len(marks) == 0 {
-		marks, unchanged = sent.Ineffective(result.Object)
+		as := sent.Operation
+		if sent.admitted.Target.UID != "" { // It is known by what the cache shows, as it will be planned again.
+			as.Changes = sent.admitted.Changes
+		}
+		marks, unchanged = as.Ineffective(result.Object)
 	}
 	// All that was asked for came back as it was, in an object that is another one for the write all the same: somebody has a
 	// hand in each request, and may stop to. It is repeated, and slowed down if that goes on. While the engine settles, once is
@@ -547,8 +566,8 @@ func (a *attempt) remember(sent sending, result write.Result) {
 }
 
 // logResult names rules and fields but not their values, which may be secret. A refusal is loud once, until it is another one
-// or a write of the rule succeeds: what is tried again and again need not say so each time.
-func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.Result) {
+// or a write of the rule to the same object succeeds: what is tried again and again need not say so each time.
+func (a *attempt) logResult(ctx context.Context, sent sending, o plan.Operation, result write.Result) {
 	log := a.log(a.Key)
 	switch {
 	case result.Class == write.Stale:
@@ -556,7 +575,7 @@ func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.
 	case result.Class.Failed():
 		level, text := slog.LevelDebug, history.Brief(result.Err.Error())
 		for _, rule := range o.Rules {
-			if a.record.logged.add(trouble{rule, true}, text) {
+			if a.record.logged.add(trouble{rule, true, guard.KeyOf(sent.admitted.Target).Object()}, text) {
 				level = slog.LevelWarn
 			}
 		}
@@ -573,7 +592,7 @@ func (a *attempt) logResult(ctx context.Context, o plan.Operation, result write.
 }
 
 // audit tells what audited rules would write, each change once for as long as they want it.
-func (a *attempt) audit() {
+func (a *attempt) audit(ctx context.Context) {
 	told := a.record.audited
 	a.record.audited = nil
 	for _, o := range a.Plan.Audited {
@@ -585,7 +604,7 @@ func (a *attempt) audit() {
 		if told.Has(marks) {
 			continue
 		}
-		shown := a.Mask.Operation(o)
+		shown := a.Mask.Operation(a.predict(ctx, o))
 		a.options.Observer.Wrote(shown, write.Audited)
 		a.tracker.wrote(write.Audited)
 		a.log(a.Key).With(attrsOf(shown)...).Info("would write", "type", string(o.Type), "subresource", o.Subresource, "mode", string(spec.Audit))

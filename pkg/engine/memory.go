@@ -82,11 +82,15 @@ type sent struct {
 // logged is why a rule did not act, and why a write of it failed, as it was logged: once.
 type logged map[trouble]string
 
-// trouble is that of a rule, or with write, that of its writes.
+// trouble is that of a rule, or with write, that of its writes to one object. What gets another name each time has none.
 type trouble struct {
-	rule  plan.Rule
-	write bool
+	rule   plan.Rule
+	write  bool
+	target guard.Object
 }
+
+// mostLogged bounds what is remembered of the log of one object. Past it all is logged anew.
+const mostLogged = 1000
 
 // inTurn puts what has failed before behind the other elements of its action: an attempt ends with a few such failures, so the same few
 // would keep the others from ever being tried.
@@ -156,7 +160,7 @@ func (l *logged) add(of trouble, text string) (isNew bool) {
 	if (*l)[of] == text {
 		return false
 	}
-	if *l == nil {
+	if *l == nil || len(*l) >= mostLogged {
 		*l = logged{}
 	}
 	(*l)[of] = text

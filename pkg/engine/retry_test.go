@@ -186,6 +186,31 @@ func TestOverloadDoesNotSplit(t *testing.T) {
 	})
 }
 
+// TestRefusalsOfElementsAreLoggedOnce holds that the log says of each object that cannot be written why, and only once.
+func TestRefusalsOfElementsAreLoggedOnce(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(o plan.Operation) *write.Result {
+		if o.Target.Name == "good" {
+			return nil
+		}
+		return &write.Result{Class: write.Terminal, Err: errors.New("refused: " + o.Target.Name)}
+	}
+	const rule = `
+  - name: elements
+    watch: widgets
+    actions:
+    - forEach: {name: "${['x', 'y', 'good', 'z']}"}
+      apply: {resource: items, manifest: {metadata: {name: "${name}"}, spec: {x: 1}}}
+`
+	run(t, c, rule, func(t *testing.T, _ *engine.Engine) {
+		pass(time.Hour)
+		if got := c.logged(`level=WARN msg="write failed"`); got != 3 {
+			t.Errorf("it was said %d times:\n%s", got, c.log.String())
+		}
+	})
+}
+
 // TestRefusalsAreLoggedOnce holds that the log does not say the same of an object again and
 // again, and does say it where it is news.
 func TestRefusalsAreLoggedOnce(t *testing.T) {

@@ -24,14 +24,6 @@ func (o Options) same(of Object, before, after map[string]any) bool {
 	return Equal(before, after) || before != nil && Equal(o.stored(of, before), o.stored(of, after))
 }
 
-// applied is the object after an apply.
-func (o Options) applied(of Object, current, body map[string]any) map[string]any {
-	if o.Applied != nil && current != nil {
-		body = o.Applied(of.GVR, current, body)
-	}
-	return mergePatched(current, body)
-}
-
 // isApplied reports whether applying body under manager would change nothing:
 // the manager owns the fields of body and no others, and they have these values. The API server knows from the schema which lists are
 // merged by key; here the manager's own entry in managedFields says it, so that it is known without a schema too. Who applies
@@ -88,6 +80,13 @@ func (w Wish) without(changed []Change, before, after map[string]any, drop func(
 		before = WithField(before, change.Path, change.After)
 	}
 	return kept, before
+}
+
+// between is the change of the field between two objects.
+func (c Change) between(was, is map[string]any) Change {
+	c.Before, _ = Lookup(was, c.Path)
+	c.After, _ = Lookup(is, c.Path)
+	return c
 }
 
 // differs reports whether two objects differ in the field.
@@ -332,7 +331,7 @@ func withoutEmptyMetadata(body map[string]any) map[string]any {
 
 // givesUp reports whether the manager has applied what the operation does not.
 // A cache keeps all of its own entries, so the snapshot says it.
-func givesUp(o *Operation, current map[string]any) bool {
+func givesUp(o Operation, current map[string]any) bool {
 	_, less := kept(ownedFields(current, o.Manager, o.Subresource), o.Body)
 	return less
 }

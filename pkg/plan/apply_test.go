@@ -61,7 +61,7 @@ func TestApplyGivesUp(t *testing.T) {
 			if len(operations) != 1 {
 				t.Fatalf("%s the operations are %v", tc.reason, written(t, operations))
 			}
-			if got := operations[0].GivesUp; got != tc.want {
+			if got := operations[0].Orphans(); got != tc.want {
 				t.Errorf("%s got %v, want %v", tc.reason, got, tc.want)
 			}
 		})
@@ -105,7 +105,7 @@ func TestOver(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			planned := Build(cluster{}.wishes(t, `a apply x {data: {a: "1"}}`), Options{}).Operations[0]
-			over := planned.Over(decode[map[string]any](t, tc.current))
+			over := Options{}.Over(planned, decode[map[string]any](t, tc.current))
 			if diff := cmp.Diff([]string{tc.want, tc.predicted}, []string{encode(t, over.Body), encode(t, over.Predicted)}); diff != "" {
 				t.Errorf("%s\nbody and prediction (-want +got):\n%s", tc.reason, diff)
 			}

@@ -19,9 +19,24 @@ type Options struct {
 	// that stores what it is given. Its result is not changed, and it is asked only of
 	// objects that are about to be written. What comes out the same is not written.
 	Canonical func(gvr schema.GroupVersionResource, object map[string]any) map[string]any
-	// Applied returns the body of an apply with its lists as they are after it. Nil stands for a server that replaces lists. Its
-	// result is not changed.
-	Applied func(gvr schema.GroupVersionResource, object, body map[string]any) map[string]any
+	// Applied returns an object after a manager has applied a body to it with force: what the body has is merged into it, and what
+	// only the manager owned and the body lacks is gone. A manager without a name gives nothing up. Nil stands for a server that
+	// merges maps, replaces lists and removes nothing. Its result is not changed.
+	Applied func(gvr schema.GroupVersionResource, subresource, manager string, object, body map[string]any) map[string]any
+	// Grain says how server-side apply treats the objects of a resource. It is nil, or its result, where that is not known.
+	Grain func(gvr schema.GroupVersionResource, subresource string) Grain
+}
+
+// Grain says what of a value a manager owns that applies it (KEP-555): each leaf of it by itself, or the whole. A nil Grain is of a
+// value of which nothing is known.
+type Grain interface {
+	Below(key string) Grain // of a field of a map
+	Element() Grain         // of an element of a list
+	WholeMap() bool         // a map is owned, and replaced, as a whole
+	WholeList() bool        // a list is
+	// Key returns the fields that tell an element from others of its list, with their defaults. It is not ok for a list without
+	// keys: its elements are scalars.
+	Key(element any) (pairs map[string]any, ok bool)
 }
 
 // Build joins the wishes of all rules about the objects of one snapshot, in
@@ -209,6 +224,7 @@ func (b builder) update(operation *Operation, joined batch, current map[string]a
 	hasJSON := slices.ContainsFunc(joined, func(w Wish) bool { return w.Type == JSON })
 	after := current
 	var steps []any
+	var written []Change
 	for _, wish := range joined {
 		next, err := wish.applyTo(after)
 		if err != nil {
@@ -218,7 +234,7 @@ func (b builder) update(operation *Operation, joined batch, current map[string]a
 		changed, next := b.withoutSame(wish, changes(wish.Rule, after, next), after, next)
 		if len(known) > 0 {
 			changed, next = wish.without(changed, after, next, func(change Change) bool {
-				mark := change.mark(wish.place())
+				mark := change.between(b.stored(wish.Target, after), b.stored(wish.Target, next)).mark(wish.place())
 				if known[mark] {
 					b.suppressed[mark] = true
 				}
@@ -226,7 +242,8 @@ func (b builder) update(operation *Operation, joined batch, current map[string]a
 			})
 		}
 		if len(changed) > 0 {
-			operation.Changes = append(operation.Changes, changed...)
+			written = append(written, changed...)
+			operation.Changes = append(operation.Changes, changes(wish.Rule, b.stored(wish.Target, after), b.stored(wish.Target, next))...)
 			if wish.Type == JSON {
 				operation.Type = JSON
 				steps = append(steps, wish.steps()...)
@@ -244,12 +261,12 @@ func (b builder) update(operation *Operation, joined batch, current map[string]a
 		operation.Rules, operation.Parts = nil, nil
 		return failed
 	}
-	operation.Predicted = after
+	operation.Predicted = b.stored(operation.Target, after)
 	switch {
 	case operation.Type == JSON:
 		operation.Body = steps
 	case len(joined) == 1:
-		operation.Body = mergePatchOf(operation.Changes)
+		operation.Body = mergePatchOf(written)
 	default: // They may have changed the same.
 		operation.Body = MergePatch(current, after)
 	}
@@ -301,28 +318,44 @@ func (b builder) apply(operation *Operation, joined batch, current map[string]an
 		return
 	}
 	operation.Body = body
-	operation.GivesUp = operation.Release == OrphanFields && givesUp(operation, current)
 	for _, wish := range joined {
 		carry(operation, wish)
 	}
-	write(operation, joined[0].Rule, current, b.applied(operation.Target, current, body))
-	if b.Canonical != nil && current != nil { // Of what is new all is stored.
-		was, is := b.stored(operation.Target, current), b.stored(operation.Target, operation.Predicted)
-		operation.Changes = slices.DeleteFunc(operation.Changes, func(change Change) bool { return !change.differs(was, is) })
+	*operation = b.Predict(*operation, current)
+}
+
+// Predict returns an apply with what it makes of the object, as far as that can be known without the server: no admission, and of a
+// new object no defaults either. The fields that the manager gives up may be in the object only if that is whole: a cache keeps neither
+// the entries of other managers nor what no rule reads or writes.
+func (o Options) Predict(operation Operation, current map[string]any) Operation {
+	body, _ := operation.Body.(map[string]any)
+	if current == nil {
+		write(&operation, operation.Rules[0], nil, body)
+		return operation
 	}
+	manager := operation.Manager
+	operation.GivesUp = givesUp(operation, current)
+	if operation.Orphans() {
+		manager = ""
+	}
+	after := mergePatched(current, body)
+	if o.Applied != nil {
+		after = o.Applied(operation.Target.GVR, operation.Subresource, manager, current, body)
+	}
+	write(&operation, operation.Rules[0], o.stored(operation.Target, current), o.stored(operation.Target, after))
+	return operation
 }
 
 // Over turns an apply that was to make its target to an object that turned out to have
 // the name. One that was adopted stays marked so: without the mark it would be deleted
 // where it is to be released.
-func (o Operation) Over(current map[string]any) Operation {
-	body, _ := o.Body.(map[string]any)
+func (o Options) Over(operation Operation, current map[string]any) Operation {
+	body, _ := operation.Body.(map[string]any)
 	if Annotation(current, AdoptedAnnotation) != "" {
 		body = WithField(body, Path{"metadata", "annotations", AdoptedAnnotation}, "true")
 	}
-	o.Body = body
-	o.Target.UID = types.UID(Text(current, "metadata", "uid"))
-	o.Target.ResourceVersion = Text(current, "metadata", "resourceVersion")
-	write(&o, o.Rules[0], current, mergePatched(current, body))
-	return o
+	operation.Body = body
+	operation.Target.UID = types.UID(Text(current, "metadata", "uid"))
+	operation.Target.ResourceVersion = Text(current, "metadata", "resourceVersion")
+	return o.Predict(operation, current)
 }

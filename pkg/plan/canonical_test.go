@@ -88,9 +88,9 @@ func TestBuildCanonical(t *testing.T) {
 			wishes: []string{"a merge x {spec: {cpu: 2}}", "a merge x {spec: {cpu: 1000m}}"},
 		},
 		"NewParent": {
-			reason: "A parent that is stored empty is written, though all in it is dropped.",
+			reason: "A parent that is stored with defaults is written, though all in it is dropped. What becomes of it is told.",
 			wishes: []string{"a merge x {spec: {volume: {unknown: 1}}}"},
-			want:   []string{`merge x a {"spec":{"volume":{"unknown":1}}}`}, changes: []string{"a: spec.volume.unknown"},
+			want:   []string{`merge x a {"spec":{"volume":{"unknown":1}}}`}, changes: []string{"a: spec.volume.size"},
 		},
 		"OldParent": {
 			reason:  "Once it is there, nothing is left to do.",
@@ -260,7 +260,7 @@ func storedSettles(t *rapid.T) {
 	wishes := wishesOf(object, bodies)
 	built := Build(wishes, Options{Canonical: stores})
 	for _, o := range built.Operations {
-		after := stores(target.GVR, carriedOut(t, object, []Operation{o}))
+		after := stores(target.GVR, carriedOut(t, object, []Operation{o}, Options{Canonical: stores}))
 		if Equal(after, object) || len(o.Changes) == 0 {
 			t.Fatalf("%v has no effect on %v: %v", o.Body, object, o.Changes)
 		}

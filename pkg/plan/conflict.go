@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // ledger is what the accepted rules want.
@@ -43,7 +45,7 @@ func (o Options) accept(wishes []Wish) (accepted []Wish, refused []Decision) {
 func (l *ledger) enter(wishes []Wish) (lost *Decision) {
 	claims := make([][]claim, len(wishes))
 	for i, wish := range wishes {
-		claims[i] = wish.claims()
+		claims[i] = l.claims(wish, wishes)
 		if lost = l.conflict(wish, claims[i]); lost != nil {
 			lost.Rule, lost.Outcome = wish.Rule, Withheld
 			if i == 0 || !wishes[0].holds() {
@@ -117,7 +119,7 @@ type claim struct {
 	// opaque says that the outcome depends on what is there, so no other wish
 	// for the place agrees with it.
 	opaque bool
-	// merged says that the API server may merge this list by its keys, so two
+	// merged says that nothing is known of this list, and the API server may merge it by its keys, so two
 	// rules may each apply their own elements. It will say where they differ,
 	// unless it is forced not to.
 	merged bool
@@ -126,38 +128,106 @@ type claim struct {
 	member bool
 }
 
-// claims lists the paths that the wish decides. A deletion decides none of
+// claims lists the paths that a wish decides, one of those of its rule. What the rule applies to one object is one request, so each
+// such wish decides all of it.
+func (o Options) claims(w Wish, ofRule []Wish) []claim {
+	var g Grain
+	if o.Grain != nil {
+		g = o.Grain(w.Target.GVR, w.Subresource)
+	}
+	if w.Type != Apply {
+		return w.claims(g)
+	}
+	body := map[string]any{}
+	for _, other := range ofRule {
+		if other.Type == Apply && other.place() == w.place() {
+			body = mergePatched(body, other.fields())
+		}
+	}
+	return appliedClaims(nil, nil, body, g, !w.Force)
+}
+
+// claims lists the paths that a wish decides by itself. A deletion decides none of
 // them: the object is to have no fields at all, which [ledger] watches.
-func (w Wish) claims() (out []claim) {
+func (w Wish) claims(g Grain) (out []claim) {
 	switch body := w.Body.(type) {
 	case []any:
 		operations, _ := parseJSONPatch(body) // A patch that is wrong fails when it is applied.
 		for _, op := range operations {
-			out = append(out, op.claims(w.Current)...)
+			for _, c := range op.claims(w.Current) {
+				c.path = keyed(c.path, w.Current, g)
+				out = append(out, c)
+			}
 		}
 	case Finalizer: // The claim is on the name only: rules may each have a finalizer of their own.
 		out = []claim{{path: finalizersPath.child(body.Name), value: body.Name, absent: !body.Present, member: true}}
 	case map[string]any:
-		out = mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force)
+		out = appliedClaims(nil, nil, w.fields(), nil, false)
 	}
 	return out
 }
 
-// mapClaims appends a claim for each leaf under body. An empty map claims
-// nothing: it agrees with whatever else is put into it.
-func mapClaims(out []claim, path Path, body map[string]any, merged bool) []claim {
-	for _, key := range slices.Sorted(maps.Keys(body)) {
-		at := path.child(key)
-		switch value := body[key].(type) {
-		case map[string]any:
-			out = mapClaims(out, at, value, merged)
-		case nil:
-			out = append(out, claim{path: at, absent: true})
-		case []any:
-			out = append(out, claim{path: at, value: value, merged: merged})
-		default:
-			out = append(out, claim{path: at, value: value})
+// appliedClaims appends a claim for each part of a value that its manager owns once it is applied: each leaf, the elements of a list that
+// is merged by themselves, and a map or a list that is atomic as a whole. An empty map claims nothing else: it agrees with whatever is
+// put into it. Where nothing is known of a list, it is merged or not.
+func appliedClaims(out []claim, at Path, value any, g Grain, merged bool) []claim {
+	switch value := value.(type) {
+	case map[string]any:
+		if g != nil && g.WholeMap() {
+			return append(out, claim{path: at, value: value})
 		}
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			var below Grain
+			if g != nil {
+				below = g.Below(key)
+			}
+			out = appliedClaims(out, at.child(key), value[key], below, merged)
+		}
+	case []any:
+		if g == nil || g.WholeList() {
+			return append(out, claim{path: at, value: value, merged: g == nil && merged})
+		}
+		for _, element := range value {
+			if step, hasKey := keyOf(element, g); hasKey {
+				out = appliedClaims(out, at.child(step), element, g.Element(), merged)
+			} else {
+				out = append(out, claim{path: at.child(ScalarText(element)), value: element, member: true})
+			}
+		}
+	case nil:
+		out = append(out, claim{path: at, absent: true})
+	default:
+		out = append(out, claim{path: at, value: value})
+	}
+	return out
+}
+
+// keyOf is the step to an element of a list with keys, as FieldsV1 writes it.
+func keyOf(element any, g Grain) (step string, ok bool) {
+	pairs, ok := g.Key(element)
+	if !ok {
+		return "", false
+	}
+	data, err := json.Marshal(pairs) // With keys in order.
+	return "k:" + string(data), err == nil
+}
+
+// keyed returns a path with the keys of elements in place of their indexes, where lists have keys.
+func keyed(path Path, value any, g Grain) Path {
+	out := slices.Clone(path)
+	for i, step := range path {
+		if g == nil {
+			break
+		}
+		at, _ := Lookup(value, Path{step})
+		if _, isList := value.([]any); !isList {
+			value, g = at, g.Below(step)
+			continue
+		}
+		if name, hasKey := keyOf(at, g); hasKey {
+			out[i] = name
+		}
+		value, g = at, g.Element()
 	}
 	return out
 }
@@ -194,6 +264,15 @@ func placeOf(current map[string]any, path Path, moves bool) claim {
 		return claim{path: parent, opaque: true}
 	}
 	return claim{path: path}
+}
+
+// Fields lists the paths of the fields that a merge patch or an apply has, a list as one.
+func (o Operation) Fields() (out []Path) {
+	body, _ := o.Body.(map[string]any)
+	for _, c := range appliedClaims(nil, nil, body, nil, false) {
+		out = append(out, c.path)
+	}
+	return out
 }
 
 // claimTree is what the accepted rules want of one object. It answers
@@ -234,12 +313,37 @@ func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Decision {
 
 // conflict says that two rules want different values for a field.
 func conflict(path Path, winner Rule) *Decision {
-	reason := fmt.Sprintf("%s is decided by rule %s, which comes first", path, winner)
+	reason := fmt.Sprintf("%s is decided by rule %s, which comes first", withKeys(path), winner)
 	if len(path) == 3 && slices.Contains([]string{LabelSet, LabelRule, LabelOwnerUID}, path[2]) {
 		// Nobody wrote the label: it says whose child the object is.
 		reason = fmt.Sprintf("the object is made by rule %s, which comes first", winner)
 	}
 	return &Decision{Reason: reason, Winner: &winner}
+}
+
+// withKeys writes a path with steps of [keyOf] as users read it, such as spec.containers[name=main].image.
+func withKeys(path Path) string {
+	for i, step := range path {
+		var pairs map[string]any
+		if !strings.HasPrefix(step, "k:{") || json.Unmarshal([]byte(step[len("k:"):]), &pairs) != nil {
+			continue
+		}
+		rest := withKeys(path[i+1:])
+		if rest != "" && rest[0] != '[' {
+			rest = "." + rest
+		}
+		return path[:i].String() + "[" + KeyText(pairs) + "]" + rest
+	}
+	return path.String()
+}
+
+// KeyText writes the fields that tell an element of a list from others, such as name=main.
+func KeyText(pairs map[string]any) string {
+	var texts []string
+	for _, key := range slices.Sorted(maps.Keys(pairs)) {
+		texts = append(texts, key+"="+ScalarText(pairs[key]))
+	}
+	return strings.Join(texts, ",")
 }
 
 // agree compares what one claim wants at a path under it with what the other,
@@ -253,14 +357,28 @@ func agree(a claim, below Path, b claim) bool {
 	case a.merged && b.member && !b.absent:
 		return true // The API server merges finalizers as a set.
 	}
-	value, there := Lookup(a.value, below)
+	value, there := a.at(below)
 	if n := len(below); b.member && n > 0 { // The last step names an element of a list.
-		parent, _ := Lookup(a.value, below[:n-1])
+		parent, _ := a.at(below[:n-1])
 		list, _ := parent.([]any)
-		value, there = below[n-1], slices.Contains(list, any(below[n-1]))
+		value, there = b.value, slices.ContainsFunc(list, func(element any) bool { return Equal(element, b.value) })
 	}
 	there = there && !a.absent
 	return there == !b.absent && (!there || Equal(value, b.value))
+}
+
+// at follows a path into the value of the claim, by the keys of elements too.
+func (c claim) at(below Path) (value any, there bool) {
+	value, there = c.value, true
+	for _, step := range below {
+		if _, isList := value.([]any); isList && strings.HasPrefix(step, "k:") {
+			step, _ = stepOf(value, step, true)
+		}
+		if value, there = Lookup(value, Path{step}); !there {
+			return nil, false
+		}
+	}
+	return value, there
 }
 
 // add records an accepted claim. The first rule to claim a place stays its

@@ -144,7 +144,7 @@ func TestApplied(t *testing.T) {
 }
 
 // byKey is an API server that merges lists of maps by the first of these keys that they have, and takes finalizers for a set.
-func byKey(_ schema.GroupVersionResource, object, body map[string]any) map[string]any {
+func byKey(_ schema.GroupVersionResource, _, _ string, object, body map[string]any) map[string]any {
 	var merge func(name string, old, value any) any
 	merge = func(name string, old, value any) any {
 		switch value := value.(type) {

@@ -108,14 +108,14 @@ type Operation struct {
 	// Release says what becomes of fields that the manager owns and the body no
 	// longer has, of Apply only. Empty is as the API server does it: they go.
 	Release ReleasePolicy
-	// GivesUp says that the manager owns such fields and that they are to stay:
-	// what [GiveUp] returns for the object as it is live goes before the apply.
+	// GivesUp says that the manager owns such fields. If they are to stay, what [GiveUp] returns for the object as it is live goes
+	// before the apply. If they are to go, only the object as it is live has all of them, and says which others own too.
 	GivesUp bool
 	Rules   []Rule
 	Parts   []Part   // of each of the rules
 	Changes []Change // none for Delete
 	// Predicted is the object after the operation, as far as it can be known
-	// without the server: no defaulting, no admission. It is nil for Delete.
+	// without the server: no admission, and no defaults of a new object. It is nil for Delete.
 	Predicted map[string]any
 	// Confirm are the look-ups of the snapshot that a live read must confirm
 	// before the operation is sent.
@@ -124,6 +124,9 @@ type Operation struct {
 	Reads  []Read
 	Unseen *Unseen // as of a [Wish]
 }
+
+// Orphans reports whether the manager gives up fields that are to stay: it lets go of them before it applies the rest.
+func (o Operation) Orphans() bool { return o.GivesUp && o.Release == OrphanFields }
 
 // Part is what an operation carries out of a rule: its actions First to Last, or some of them, numbered as of a [Wish]. Those that
 // read failure and others are never in one operation.

@@ -288,7 +288,7 @@ func ForbiddenField(kind Type, body any) Path {
 		}
 		return nil
 	}
-	for _, c := range (Wish{Type: kind, Body: body}).claims() {
+	for _, c := range (Wish{Type: kind, Body: body}).claims(nil) {
 		for _, path := range forbidden {
 			if c.path.hasPrefix(path) || path.hasPrefix(c.path) {
 				return path
@@ -306,7 +306,7 @@ func touches(body map[string]any, path Path) bool {
 	case !there || !isMap:
 		return there
 	case len(path) == 1:
-		return len(mapClaims(nil, nil, below, false)) > 0
+		return len(appliedClaims(nil, nil, below, nil, false)) > 0
 	default:
 		return touches(below, path[1:])
 	}

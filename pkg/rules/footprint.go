@@ -113,7 +113,7 @@ func (r *Rule) footing() *footing {
 
 // traces is where actions add to the footprint.
 func (f *footing) traces() action.Traces {
-	return action.Traces{Footprint: f.out, Shapes: f, Watched: f.rule.watched}
+	return action.Traces{Footprint: f.out, Shapes: f, Watched: f.rule.watched, Schemas: f.rule.schemas}
 }
 
 // Shape implements [expression.Shapes].

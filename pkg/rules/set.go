@@ -78,9 +78,12 @@ func newSet(all []*Rule, warnings document.Errors) *Set {
 		out.options.Canonical = func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
 			return out.catalogs[gvr].Canonical(gvr, object)
 		}
-		out.options.Applied = func(gvr apischema.GroupVersionResource, object, body map[string]any) map[string]any {
-			return out.catalogs[gvr].Applied(gvr, object, body)
-		}
+	}
+	out.options.Applied = func(gvr apischema.GroupVersionResource, subresource, manager string, object, body map[string]any) map[string]any {
+		return out.catalogs[gvr].Applied(gvr, subresource, manager, object, body)
+	}
+	out.options.Grain = func(gvr apischema.GroupVersionResource, subresource string) plan.Grain {
+		return out.catalogs[gvr].Grain(gvr, subresource)
 	}
 	slices.SortStableFunc(out.rules, func(a, b *Rule) int {
 		return cmp.Or(
@@ -125,6 +128,16 @@ func (s *Set) IDs() []plan.Rule {
 		out[i] = rule.ID
 	}
 	return out
+}
+
+// Predict returns an apply with what it makes of an object as it is live, as [plan.Options.Predict].
+func (s *Set) Predict(o plan.Operation, live map[string]any) plan.Operation {
+	return s.options.Predict(o, live)
+}
+
+// Over turns an apply to an object that has the name, as [plan.Options.Over].
+func (s *Set) Over(o plan.Operation, current map[string]any) plan.Operation {
+	return s.options.Over(o, current)
 }
 
 // Selections lists what the rules watch, each once. The slice is shared: read

@@ -51,7 +51,20 @@ type Rival struct {
 	Kind    Kind
 	Rule    plan.Rule // of kind Rule
 	Watched Object    // of kind Rule: for which that rule writes
-	Manager string    // of kind Manager
+	// Manager, Operation and Subresource name an entry of managedFields, of the kinds Manager and OtherIdentity.
+	Manager, Operation, Subresource string
+}
+
+// manager is the field manager as people find it in managedFields.
+func (r Rival) manager() string {
+	out := fmt.Sprintf("field manager %q", r.Manager)
+	switch {
+	case r.Subresource != "":
+		out += fmt.Sprintf(" (%s, %s)", r.Operation, r.Subresource)
+	case r.Operation != "":
+		out += fmt.Sprintf(" (%s)", r.Operation)
+	}
+	return out
 }
 
 // String is who it is, in short.
@@ -112,8 +125,8 @@ func (c Conflict) String() string {
 		where = strings.Join(fields, ", ") + " of " + where
 	}
 	rule, rival := "rule "+c.Rule.String(), map[Kind]string{
-		Rule: "rule " + c.Rival.Rule.String(), OtherIdentity: "a rule of another identity", Admission: "admission",
-		Manager: fmt.Sprintf("field manager %q", c.Rival.Manager), Unknown: "somebody unknown",
+		Rule: "rule " + c.Rival.Rule.String(), OtherIdentity: "a rule of another identity, " + c.Rival.manager() + ",", Admission: "admission",
+		Manager: c.Rival.manager(), Unknown: "somebody unknown",
 	}[c.Rival.Kind]
 	switch {
 	case c.Rival.Kind == Itself:
@@ -132,25 +145,33 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s; slowed down to one write in %s", e.Conflict, Interval)
 }
 
-// managerOf is who owns a field of an object, as its managedFields say: the one that has written last where there are several.
-// Of the object as a whole it is who was there first, and has made it.
-func managerOf(object map[string]any, path plan.Path) Rival {
+// managerOf is who has changed a field before it was written, as the managedFields of the target say: who owns it, the one that has
+// written last where there are several. If nothing but owners of fields was written, it is who else owns those. Of an object that comes
+// or goes as a whole it is who was there first, and has made it. The manager of an apply is the rule's own, and no rival of it.
+func (w *written) managerOf(f field) Rival {
+	managers, first := plan.Managers(w.live, f.path), len(f.path) == 0
+	if f.before == foreign {
+		managers, first = nil, false
+		for _, path := range w.applied {
+			managers = append(managers, plan.Managers(w.live, path)...)
+		}
+	}
 	var found plan.Manager
-	for _, manager := range plan.Managers(object, path) {
+	for _, manager := range managers {
 		later := cmp.Compare(manager.Time, found.Time) // RFC 3339 in UTC.
-		if found.Name == "" || later > 0 && len(path) > 0 || later < 0 && len(path) == 0 {
+		if manager.Name != w.own && (found.Name == "" || later > 0 && !first || later < 0 && first) {
 			found = manager
 		}
 	}
+	rival := Rival{Kind: Manager, Manager: found.Name, Operation: found.Operation, Subresource: found.Subresource}
 	switch {
 	case found.Name == "":
 		return Rival{Kind: Unknown}
 	case found.Name == plan.FieldManager || strings.HasPrefix(found.Name, plan.FieldManager+"/"):
 		// Rules of one identity are known by what they write; others have the same name.
-		return Rival{Kind: OtherIdentity}
-	default:
-		return Rival{Kind: Manager, Manager: found.Name}
+		rival.Kind = OtherIdentity
 	}
+	return rival
 }
 
 // written is one request that changed an object.
@@ -164,6 +185,9 @@ type written struct {
 	found, left string
 	fields      []field
 	basis       *basis
+	// own is the field manager of an apply, empty for others, which all rules share, and applied are the fields that it has.
+	own     string
+	applied []plan.Path
 	// live is the target as it was read live just before, nil where it was not. It has all of its managedFields.
 	live map[string]any
 }

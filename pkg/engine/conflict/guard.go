@@ -204,6 +204,9 @@ func (c *check) Observe(o guard.Operation, answer guard.Answer) {
 		watched: a.Key.Object(), watchedUID: a.UID, target: target, uid: o.Target.UID, found: o.Target.ResourceVersion,
 		fields: fieldsOf(o, answer.Result), live: c.live[target],
 	}
+	if o.Type == plan.Apply {
+		w.own, w.applied = o.Manager, o.Fields()
+	}
 	if !echo.Gone {
 		w.uid, w.left = echo.Object.UID, echo.Object.ResourceVersion
 	}
@@ -440,7 +443,7 @@ func (g *Guard) rival(w *written, f field, e, latest *effort, returned, untouche
 	switch {
 	// Of an object that nobody else has touched, a cache may show less than came back. What comes and goes is known for sure.
 	case same && (!untouched || len(f.path) == 0) && g.digest(f.before) != latest.stored:
-		rival, c := managerOf(w.live, f.path), g.conflict(f.rule, w.target)
+		rival, c := w.managerOf(f), g.conflict(f.rule, w.target)
 		if rival.Kind == Unknown && c != nil && (c.Rival.Kind == Manager || c.Rival.Kind == OtherIdentity) {
 			return c.Rival // It had left its name before.
 		}

@@ -18,6 +18,7 @@ func TestManagerOf(t *testing.T) {
 		reason string
 		object map[string]any
 		path   plan.Path
+		before any
 		want   Rival
 	}{
 		"None":    {reason: "There is no object.", path: replicas, want: Rival{Kind: Unknown}},
@@ -30,9 +31,20 @@ func TestManagerOf(t *testing.T) {
 		"Latest2": {reason: "In whatever order.", object: managed(entry("y", early), entry("x", late)), path: replicas, want: Rival{Kind: Manager, Manager: "x"}},
 		"Maker":   {reason: "Of the whole it is the first.", object: managed(entry("x", late), entry("y", early)), want: Rival{Kind: Manager, Manager: "y"}},
 		"NoTime":  {reason: "A time is not needed.", object: managed(owner("x", "", spec(m{"f:replicas": m{}}))), path: replicas, want: Rival{Kind: Manager, Manager: "x"}},
-		"Ours":    {reason: "Rules of others have our name.", object: managed(entry(plan.FieldManager, late)), path: replicas, want: Rival{Kind: OtherIdentity}},
-		"Applied": {reason: "Those that apply, too.", object: managed(entry(rule("x").FieldManager(), late)), path: replicas, want: Rival{Kind: OtherIdentity}},
-		"Alike":   {reason: "Another name is another.", object: managed(entry(plan.FieldManager+"-x", late)), path: replicas, want: Rival{Kind: Manager, Manager: plan.FieldManager + "-x"}},
+		"Ours":    {reason: "Rules of others have our name.", object: managed(entry(plan.FieldManager, late)), path: replicas, want: Rival{Kind: OtherIdentity, Manager: plan.FieldManager}},
+		"Applied": {reason: "Those that apply, too.", object: managed(entry(rule("x").FieldManager(), late)), path: replicas, want: Rival{Kind: OtherIdentity, Manager: rule("x").FieldManager()}},
+		"Own":     {reason: "What the rule itself has applied is not undone by it.", object: managed(entry("own", late), entry("y", early)), path: replicas, want: Rival{Kind: Manager, Manager: "y"}},
+		"OwnOnly": {reason: "Nor by nobody else.", object: managed(entry("own", late)), path: replicas, want: Rival{Kind: Unknown}},
+		"Taken": {
+			reason: "Where only owners have changed it is the last who owns what is applied, and not who has made the object.",
+			object: managed(entry("own", early), entry("y", late), owner("x", late, spec(m{"f:other": m{}}))), before: foreign, want: Rival{Kind: Manager, Manager: "y"},
+		},
+		"How": {
+			reason: "A manager may write in several ways.",
+			object: managed(m{"manager": "x", "operation": "Update", "subresource": "scale", "time": late, "fieldsV1": spec(m{"f:replicas": m{}})}),
+			path:   replicas, want: Rival{Kind: Manager, Manager: "x", Operation: "Update", Subresource: "scale"},
+		},
+		"Alike": {reason: "Another name is another.", object: managed(entry(plan.FieldManager+"-x", late)), path: replicas, want: Rival{Kind: Manager, Manager: plan.FieldManager + "-x"}},
 		"Broken": {
 			reason: "Nothing that is there can do harm.",
 			object: managed(1, nil, "x", m{"manager": 1, "fieldsV1": "x"}, m{"fieldsV1": m{"f:spec": 1}}, owner("x", "never", m{"f:spec": m{"f:replicas": 1}})),
@@ -50,7 +62,8 @@ func TestManagerOf(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := managerOf(tc.object, tc.path); got != tc.want {
+			w := written{live: tc.object, own: "own", applied: []plan.Path{replicas}}
+			if got := w.managerOf(field{path: tc.path, before: tc.before}); got != tc.want {
 				t.Errorf("%s want %+v, got %+v", tc.reason, tc.want, got)
 			}
 		})

@@ -45,7 +45,7 @@ func TestNames(t *testing.T) {
 				g.edit(target, replicas, 0)
 				g.write(move{rule: "a", live: managed(entry(plan.FieldManager, "2026-01-01T00:00:00Z"))}, 1)
 			},
-			want: []string{"spec.replicas of widgets.example.com ns/target: a rule of another identity undoes what rule set/a writes"},
+			want: []string{"spec.replicas of widgets.example.com ns/target: a rule of another identity, field manager \"dyncontroller\", undoes what rule set/a writes"},
 		},
 		"Admission": {
 			reason: "What comes back is not what was sent, and the same is sent again.",

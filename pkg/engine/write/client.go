@@ -68,7 +68,7 @@ func (c *Client) DryRun() *Client { return &Client{api: c.api, dryRun: true} }
 func (c *Client) Write(ctx context.Context, operation plan.Operation) Result {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Timeout)
 	defer cancel()
-	if operation.GivesUp {
+	if operation.Orphans() {
 		return c.giveUp(ctx, operation)
 	}
 	return c.send(ctx, operation)

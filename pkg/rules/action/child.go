@@ -203,7 +203,9 @@ func (e *Evaluation) read(n *document.Node, q plan.Read) ([]map[string]any, erro
 // trace adds what making a child takes.
 func (c *child) trace(t Traces) *footprint.Access {
 	access := t.access(c.declaration.GVR)
-	c.body.Written(t.Shapes, &access.Writes)
+	var writes footprint.Tree
+	c.body.Written(t.Shapes, &writes)
+	t.applied(access, &writes)
 	for _, label := range []string{plan.LabelSet, plan.LabelRule, plan.LabelOwnerUID} {
 		access.Writes.Add(footprint.Fields("metadata", "labels", label), footprint.Value)
 	}

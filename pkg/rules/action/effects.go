@@ -6,6 +6,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
+	types "github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 )
 
@@ -14,6 +15,34 @@ type Traces struct {
 	Footprint *footprint.Footprint
 	Shapes    expression.Shapes
 	Watched   []schema.GroupVersionResource
+	Schemas   *types.Catalog // nil for none
+}
+
+// applied adds to an access what an apply writes. An atomic map is written as a whole: what the apply has not is gone.
+func (t Traces) applied(access *footprint.Access, writes *footprint.Tree) {
+	access.Writes.Merge(writes)
+	if found := t.Schemas.Resource(access.Resource); found != nil {
+		for _, path := range atomicMaps(nil, nil, writes, found.Type) {
+			access.Writes.Add(path, footprint.Value)
+		}
+	}
+}
+
+// atomicMaps appends the paths of the atomic maps in which something is written.
+func atomicMaps(out []footprint.Path, at footprint.Path, writes *footprint.Tree, of *types.Type) []footprint.Path {
+	if of == nil || of.Map == nil || writes.All() {
+		return out
+	}
+	if of.Map.Atomic {
+		return append(out, at)
+	}
+	for step, below := range writes.Below() {
+		if !step.IntoList() {
+			f, _ := of.Field(step.Key()) // Of all values of a map it is that of an entry.
+			out = atomicMaps(out, at.Then(step), below, f.Type)
+		}
+	}
+	return out
 }
 
 // Effects is what an action can do to a cluster, known from the rule alone. Rights, the inventory, sensitive kinds and warnings go by it.

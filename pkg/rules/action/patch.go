@@ -325,7 +325,9 @@ func (p *patch) Effects(t Traces) (out Effects) {
 	var resources []kubernetes.GroupVersionResource
 	for _, access := range of {
 		access.Reads.Merge(&reads)
-		access.Writes.Merge(&writes)
+		if access.Writes.Merge(&writes); p.kind == plan.Apply {
+			t.applied(access, &writes)
+		}
 		resources = append(resources, access.Resource)
 		if p.kind == plan.Apply { // The rule owns the fields only then.
 			out.Leaves = append(out.Leaves, plan.Leftover{GVR: access.Resource, Kind: plan.LeftFields, Release: p.release})

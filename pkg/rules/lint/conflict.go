@@ -9,6 +9,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	types "github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
 
 // site is a field that a rule sets on objects of a resource, where and when.
@@ -16,12 +17,16 @@ type site struct {
 	action.Write
 	resource schema.GroupVersionResource
 	rule     *Rule
-	path     string
-	holds    condition
+	// fields are the texts of the paths to it: of each field around it, and its own at the end.
+	fields []string
+	holds  condition
 	// subject is what it is set on, and wants the number of what it is set to.
 	subject subject
 	wants   int
+	leaves  []int // of an atomic map: what each of its fields is set to
 }
+
+func (s *site) path() string { return s.fields[len(s.fields)-1] }
 
 // field is one of a resource, or what is below it.
 type field struct {
@@ -56,8 +61,8 @@ func (t *terms) conflicts(all []*Rule) (out document.Errors) {
 			}
 		}
 		for _, s := range own {
-			for i := 1; i <= len(s.Path); i++ {
-				at := field{s.resource, s.Path[:i].String(), i < len(s.Path)}
+			for i, path := range s.fields {
+				at := field{s.resource, path, i < len(s.fields)-1}
 				c.sites[at] = append(c.sites[at], s)
 			}
 		}
@@ -69,16 +74,28 @@ func (t *terms) conflicts(all []*Rule) (out document.Errors) {
 func (c *comparison) sitesOf(rule *Rule) (out []*site) {
 	for i, step := range rule.Steps {
 		holds := scope{c.terms, rule, nil}.condition(rule.When, step.When())
+		byResource := map[schema.GroupVersionResource][]action.Write{}
+		var resources []schema.GroupVersionResource
 		for _, write := range rule.Effects[i].Writes {
-			in := scope{c.terms, rule, write.Loop}
-			s := site{Write: write, rule: rule, path: write.Path.String(), holds: holds, subject: in.subject(write.Target), wants: in.value(write)}
-			for _, s.resource = range write.Resources {
+			for _, resource := range write.Resources {
+				if byResource[resource] == nil {
+					resources = append(resources, resource)
+				}
+				byResource[resource] = append(byResource[resource], write)
+			}
+		}
+		for _, resource := range resources {
+			var of *types.Type
+			if found := rule.Schemas.Resource(resource); found != nil {
+				of = found.Type
+			}
+			for _, s := range (scope{c.terms, rule, nil}).parts(byResource[resource], of) {
 				const keeping = 10 // Steps: it is kept by each field that is around it.
-				if !c.work.spend(keeping + len(write.Path)*len(write.Path)/4) {
+				if !c.work.spend(keeping + len(s.fields)*len(s.fields)/4) {
 					return out
 				}
-				of := s
-				out = append(out, &of)
+				s.resource, s.holds = resource, holds
+				out = append(out, s)
 			}
 		}
 	}
@@ -88,15 +105,15 @@ func (c *comparison) sitesOf(rule *Rule) (out []*site) {
 // rival is the first site in conflict with another one, nil for none or where the work is spent: it sets the same field, or one
 // around it or below it, where the outer is replaced as a whole.
 func (c *comparison) rival(s *site) *site {
-	for i := len(s.Path); i > 0; i-- {
-		if found := c.first(s, c.sites[field{s.resource, s.Path[:i].String(), false}], i < len(s.Path)); found != nil {
+	for i, path := range slices.Backward(s.fields) {
+		if found := c.first(s, c.sites[field{s.resource, path, false}], i < len(s.fields)-1); found != nil {
 			return found
 		}
 	}
 	if !s.Covers {
 		return nil
 	}
-	return c.first(s, c.sites[field{s.resource, s.path, true}], false)
+	return c.first(s, c.sites[field{s.resource, s.path(), true}], false)
 }
 
 func (c *comparison) first(s *site, all []*site, around bool) *site {
@@ -114,7 +131,7 @@ func (c *comparison) first(s *site, all []*site, around bool) *site {
 // conflict reports whether two rules certainly want different values there.
 func (c *comparison) conflict(s, before *site) bool {
 	switch {
-	case s.Merges && before.Merges, s.path == before.path && s.wants == before.wants:
+	case s.Merges && before.Kind == plan.Apply, before.Merges && s.Kind == plan.Apply, s.path() == before.path() && s.wants == before.wants:
 		return false
 	case s.subject.number != before.subject.number: // What was filtered may well be apart.
 		return !s.subject.filtered && !before.subject.filtered && c.selected(s.resource, s.subject.selections, before.subject.selections)
@@ -137,7 +154,7 @@ func (s *site) warning(before *site) *document.Error {
 		place = fmt.Sprintf("in %s:%d", file, before.Node().Position().Line)
 	}
 	return s.Node().Errorf(hint, "the rules %q and %q may set %s of the same %s to different values: the other is %s",
-		before.rule.ID.Name, s.rule.ID.Name, s.path, s.resource.Resource, place).Coded(document.CodeConflict).Warn()
+		before.rule.ID.Name, s.rule.ID.Name, s.path(), s.resource.Resource, place).Coded(document.CodeConflict).Warn()
 }
 
 // selected reports whether some of the one and some of the other selections have objects in

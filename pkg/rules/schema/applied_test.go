@@ -7,38 +7,87 @@ import (
 )
 
 func TestApplied(t *testing.T) {
+	owns := func(manager, fields string) string {
+		return `{manager: ` + manager + `, operation: Apply, fieldsV1: ` + fields + `}`
+	}
+	whole := func(l *Type) *Type {
+		return &Type{Map: &Map{Fields: map[string]Field{"l": {Type: l}, "n": {}, "metadata": {Type: EmbeddedMetadata()}}}}
+	}
+	granular := &Type{Map: &Map{Values: textType}}
+	atomic := &Type{Map: &Map{Values: textType, Atomic: true}}
 	tests := map[string]struct {
 		reason              string
 		of                  *Type
+		entries             string // of managedFields
 		before, body, after string
 	}{
 		"keyed": {
-			"An element is merged into the one of its key, others stay, and what is new comes last.",
-			listOf(Keyed, "name"),
-			`[{name: a, image: x, env: {k: v}}, {name: b}]`, `[{name: b, image: y}, {name: a, env: {l: w}}, {name: c}]`,
-			`[{name: a, image: x, env: {k: v, l: w}}, {name: b, image: y}, {name: c}]`,
+			reason: "An element is merged into the one of its key, others stay, and the order of the body prevails.",
+			of:     listOf(Keyed, "name"),
+			before: `[{name: a, image: x, env: {k: v}}, {name: b}]`, body: `[{name: b, image: y}, {name: a, env: {l: w}}, {name: c}]`,
+			after: `[{name: b, image: y}, {name: a, image: x, env: {k: v, l: w}}, {name: c}]`,
 		},
 		"default": {
-			"A key that is not written has its default.",
-			listOf(Keyed, "port", "protocol"), `[{port: 1, protocol: TCP, name: a}]`, `[{port: 1, name: b}]`, `[{port: 1, protocol: TCP, name: b}]`,
+			reason: "A key that is not written has its default.",
+			of:     listOf(Keyed, "port", "protocol"), before: `[{port: 1, protocol: TCP, name: a}]`, body: `[{port: 1, name: b}]`, after: `[{port: 1, protocol: TCP, name: b}]`,
 		},
-		"set":     {"A set has each element once.", listOf(Set), `[a, b]`, `[b, c]`, `[a, b, c]`},
-		"atomic":  {"A list that says nothing is replaced.", listOf(Atomic), `[a, b]`, `[b]`, `[b]`},
-		"new":     {"Where there is none, it is what is applied.", listOf(Keyed, "name"), `null`, `[{name: a}]`, `[{name: a}]`},
-		"unknown": {"Of an unknown list nothing is known.", Open(), `[{name: a}]`, `[{name: b}]`, `[{name: b}]`},
+		"set":        {reason: "A set has each element once.", of: listOf(Set), before: `[a, b]`, body: `[b, c]`, after: `[a, b, c]`},
+		"atomic":     {reason: "A list that says nothing is replaced.", of: listOf(Atomic), before: `[a, b]`, body: `[b]`, after: `[b]`},
+		"new":        {reason: "Where there is none, it is what is applied.", of: listOf(Keyed, "name"), before: `null`, body: `[{name: a}]`, after: `[{name: a}]`},
+		"unknown":    {reason: "Of an unknown list nothing is known.", of: Open(), before: `[{name: a}]`, body: `[{name: b}]`, after: `[{name: b}]`},
+		"map":        {reason: "A map is merged.", of: granular, before: `{a: x}`, body: `{b: y}`, after: `{a: x, b: y}`},
+		"atomic map": {reason: "An atomic one is replaced.", of: atomic, before: `{a: x}`, body: `{b: y}`, after: `{b: y}`},
+		"dropped": {
+			reason: "What only the manager owned goes with the apply that lacks it.",
+			of:     granular, entries: owns("me", `{"f:l": {"f:a": {}, "f:b": {}}}`), before: `{a: x, b: y, c: z}`, body: `{b: y}`, after: `{b: y, c: z}`,
+		},
+		"shared": {
+			reason: "What others own stays.",
+			of:     granular, entries: owns("me", `{"f:l": {"f:a": {}, "f:b": {}}}`) + ", " + owns("other", `{"f:l": {"f:a": {}}}`),
+			before: `{a: x, b: y}`, body: `{b: y}`, after: `{a: x, b: y}`,
+		},
+		"dropped element": {
+			reason: "An element goes, with what nobody else owns in it.",
+			of:     listOf(Keyed, "name"), entries: owns("me", `{"f:l": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:image": {}}}}`),
+			before: `[{name: a, image: x}, {name: b}]`, body: `[{name: b, image: y}]`, after: `[{name: b, image: y}]`,
+		},
+		"dropped whole": {
+			reason: "A map is gone once nothing is in it.",
+			of:     granular, entries: owns("me", `{"f:l": {".": {}, "f:a": {}}}`), before: `{a: x}`, body: `null`, after: `null`,
+		},
+		"text": {
+			reason: "A cache keeps what is owned as a text.",
+			of:     granular, entries: owns("me", `'{"f:l": {"f:a": {}}}'`), before: `{a: x, b: y}`, body: `{b: y}`, after: `{b: y}`,
+		},
 		"nested": {
-			"A list within an element is merged as well.",
-			&Type{List: &List{Kind: Keyed, Keys: []string{"name"}, Items: &Type{Map: &Map{Fields: map[string]Field{"args": {Type: listOf(Set)}}}}}},
-			`[{name: a, args: [x]}]`, `[{name: a, args: [y]}]`, `[{name: a, args: [x, y]}]`,
+			reason: "A list within an element is merged as well.",
+			of:     &Type{List: &List{Kind: Keyed, Keys: []string{"name"}, Items: &Type{Map: &Map{Fields: map[string]Field{"args": {Type: listOf(Set)}}}}}},
+			before: `[{name: a, args: [x]}]`, body: `[{name: a, args: [y]}]`, after: `[{name: a, args: [x, y]}]`,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			before, body := decoded(t, test.before), decoded(t, test.body)
-			if diff := cmp.Diff(decoded(t, test.after), test.of.applied(before, body)); diff != "" {
+			object := func(l string, more map[string]any) map[string]any {
+				out := map[string]any{"n": int64(1)}
+				for key, v := range more {
+					out[key] = v
+				}
+				if v := decoded(t, l); v != nil {
+					out["l"] = v
+				}
+				return out
+			}
+			metadata := map[string]any{"metadata": map[string]any{"managedFields": decoded(t, "["+test.entries+"]")}}
+			before, body := object(test.before, metadata), object(test.body, nil)
+			delete(body, "n")
+			got, err := whole(test.of).applied("", "me", before, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(object(test.after, metadata), got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", test.reason, diff)
 			}
-			if diff := cmp.Diff(decoded(t, test.before), before) + cmp.Diff(decoded(t, test.body), body); diff != "" {
+			if diff := cmp.Diff(object(test.before, metadata), before); diff != "" {
 				t.Errorf("it changed what it was given:\n%s", diff)
 			}
 		})
