@@ -78,6 +78,7 @@ func (r *running) ends(want int) {
 
 func TestWatchRunsAgain(t *testing.T) {
 	folder := t.TempDir()
+	t.Chdir(folder) // The rules are beside the tests.
 	rules, tests := filepath.Join(folder, "rules", "rules.yaml"), filepath.Join(folder, "tests")
 	replace(t, rules, watchedRules)
 	replace(t, filepath.Join(tests, "pod.yaml"), "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: b}}")
@@ -99,6 +100,7 @@ func TestWatchRunsAgain(t *testing.T) {
 
 func TestWatchDoesNotFollowItsOwnGoldens(t *testing.T) {
 	folder := t.TempDir()
+	t.Chdir(folder) // The rules are beside the tests.
 	rules, tests := filepath.Join(folder, "rules", "rules.yaml"), filepath.Join(folder, "tests")
 	replace(t, rules, watchedRules)
 	replace(t, filepath.Join(tests, "pod.yaml"), "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: b}}")

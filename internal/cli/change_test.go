@@ -134,7 +134,7 @@ func TestDescribeReport(t *testing.T) {
 	key := engine.Key{GVR: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Namespace: "a", Name: "p"}
 	again := engine.Failure{Key: key, Failure: guard.Failure{Rules: []plan.Rule{{Set: "s", Name: "r"}}, Err: errTest("no\x1b")}}
 	report := engine.Report{Objects: 1, Written: 1, Simulated: 2, Failures: []engine.Failure{again, again, {Key: key, Failure: guard.Failure{Err: errTest("refused")}}}}
-	want := "failed pods a/p: refused\nfailed pods a/p: s/r: no\ufffd\n"
+	want := "failed pods a/p: refused\nfailed pods a/p: s/r: no\\u001b\n"
 	if diff := cmp.Diff(want+"1 write, 2 failures\n", describeReport(report, nil, 0, false)); diff != "" {
 		t.Errorf("the same failure is shown once\n-want +got:\n%s", diff)
 	}

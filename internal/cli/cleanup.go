@@ -21,6 +21,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
@@ -127,7 +128,7 @@ func (c *cleaning) run(ctx context.Context) error {
 	switch {
 	case c.shown > 0:
 	case len(book.All()) == 0:
-		c.print(fmt.Sprintf("nothing to clean up: %s is missing or empty; see that --instance and --namespace are those of run\n", store))
+		c.print(printable.Sprintf("nothing to clean up: %s is missing or empty; see that --instance and --namespace are those of run\n", store))
 	default:
 		c.print("nothing to clean up\n")
 	}
@@ -142,7 +143,7 @@ func (c *cleaning) confirm(target *cluster) error {
 	case !isTerminal(c.Stdin):
 		return fmt.Errorf("--all removes what all rules of the instance %q have left in %s; say --yes where nobody can be asked", c.instance, target)
 	}
-	fmt.Fprintf(c.Stderr, "Remove what all rules of the instance %q have left in %s? [y/N] ", c.instance, target)
+	fmt.Fprintf(c.Stderr, "Remove what all rules of the instance %q have left in %s? [y/N] ", c.instance, printable.Line(target.String()))
 	if answer, err := bufio.NewReader(c.Stdin).ReadString('\n'); err != nil || !strings.EqualFold(strings.TrimSpace(answer), "y") {
 		return errors.New("nothing was cleaned up")
 	}

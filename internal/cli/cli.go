@@ -20,6 +20,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -46,6 +47,7 @@ type Process struct {
 // the command from doing its work. When the context is done, `run` finishes the
 // writes that are under way and returns 0.
 func Run(ctx context.Context, p Process) int {
+	p.Stdout, p.Stderr = printable.NewWriter(p.Stdout, bold, red, green, cyan, reset), printable.NewWriter(p.Stderr)
 	root := newRoot(p)
 	root.SetArgs(p.Args)
 	command, err := root.ExecuteContextC(ctx)
@@ -158,12 +160,19 @@ func show(out io.Writer, err error) {
 	switch err := err.(type) {
 	case document.Errors:
 		io.WriteString(out, err.Render())
+	case pointedError:
+		show(out, err.error)
+		io.WriteString(out, err.excerpt)
 	case interface{ Unwrap() []error }:
 		for _, one := range err.Unwrap() {
 			show(out, one)
 		}
 	default:
-		fmt.Fprintf(out, "dyncontroller: %v\n", err)
+		text, suggestions := err.Error(), ""
+		if strings.HasPrefix(text, `unknown command "`) { // Cobra quotes it, and lists commands below.
+			text, suggestions, _ = strings.Cut(text, "\n")
+		}
+		io.WriteString(out, printable.Sprintf("dyncontroller: %s\n", text)+suggestions)
 	}
 }
 
@@ -208,6 +217,9 @@ const (
 
 // isTerminal reports whether a person reads a stream.
 func isTerminal(stream any) bool {
+	if written, is := stream.(*printable.Writer); is {
+		stream = written.Unwrap()
+	}
 	file, is := stream.(*os.File)
 	return is && term.IsTerminal(int(file.Fd()))
 }

@@ -18,12 +18,13 @@ func addColorFlag(root *cobra.Command) *config.Value {
 	return out
 }
 
-// painted is a text for the standard output, in colours where they are wanted: see https://no-color.org.
+// painted is a text for the standard output, in colours where they are wanted: see https://no-color.org. There are no
+// other colours in it.
 func (p Process) painted(text string, colors []lineColor) string {
 	if when := p.color.Text; when == "never" || when == "auto" && (p.env("NO_COLOR") != "" || !isTerminal(p.Stdout)) {
 		return text
 	}
-	return colorize(text, colors)
+	return colorize(strings.ReplaceAll(text, "\x1b", `\u001b`), colors)
 }
 
 // env is the value of a variable, empty where there is none.

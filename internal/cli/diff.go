@@ -28,6 +28,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -371,6 +372,9 @@ func (d *differ) runExternal(ctx context.Context, words []string, all []*differe
 	}
 	external := exec.CommandContext(ctx, words[0], arguments...)
 	external.Stdout, external.Stderr, external.Env = d.Stdout, d.Stderr, d.Env
+	if out, is := d.Stdout.(*printable.Writer); is { // It may colour what it shows.
+		external.Stdout = out.Unwrap()
+	}
 	var exit *exec.ExitError
 	if err := external.Run(); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitFinding) {
 		return internal(fmt.Errorf("running %s: %w", words[0], err))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 )
 
@@ -156,7 +157,7 @@ func (d *difference) unified() (string, error) {
 	case "delete":
 		to = os.DevNull
 	}
-	return compare.Unified(from+"\tlive", to+"\t"+strings.Join(ruleNames(d.rules...), ", "), before, after), nil
+	return compare.Unified(printable.Line(from)+"\tlive", printable.Line(to)+"\t"+printable.Line(strings.Join(ruleNames(d.rules...), ", ")), before, after), nil
 }
 
 func (d *difference) title() string {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -242,7 +243,7 @@ func describeOutcome(outcome simulate.Story) string {
 	for _, d := range outcome.Decisions {
 		if d.Object != object {
 			object = d.Object
-			fmt.Fprintln(&b, object)
+			fmt.Fprintln(&b, printable.Line(object))
 		}
 		line := fmt.Sprintf("  %-11s  %s", d.Outcome, d.Rule)
 		if d.Mode != "" {
@@ -251,11 +252,11 @@ func describeOutcome(outcome simulate.Story) string {
 		if d.Reason != "" {
 			line += ": " + d.Reason
 		}
-		fmt.Fprintln(&b, line)
+		fmt.Fprintln(&b, printable.Line(line))
 	}
 	for _, w := range slices.Concat(outcome.Writes, outcome.Audited) {
 		if w.Failed {
-			fmt.Fprintf(&b, "refused: %s\n", w.Answer)
+			b.WriteString(printable.Sprintf("refused: %s\n", w.Answer))
 		}
 		b.WriteString(describeWrite(w.Operation, w.Class, true))
 	}
@@ -263,12 +264,12 @@ func describeOutcome(outcome simulate.Story) string {
 		b.WriteString(describeEvent(event.Type, event.Reason, event.Object, event.Rule, event.Message))
 	}
 	for _, f := range outcome.Failures {
-		fmt.Fprintf(&b, "failed %s: %s: %s\n", f.Object, strings.Join(f.Rules, ", "), f.Error)
+		b.WriteString(printable.Sprintf("failed %s: %s: %s\n", f.Object, strings.Join(f.Rules, ", "), f.Error))
 	}
 	for _, look := range outcome.LookAgainAt {
-		fmt.Fprintf(&b, "%s is looked at again at %s\n", look.Object, look.At)
+		b.WriteString(printable.Sprintf("%s is looked at again at %s\n", look.Object, look.At))
 	}
-	return printable(b.String())
+	return b.String()
 }
 
 // evaluateExpression shows one value for each object.
@@ -289,6 +290,15 @@ func (e *evaluation) evaluateExpression(objects []map[string]any) error {
 	return nil
 }
 
+// pointedError is an error in an expression, of which the second and the third line point at the place.
+type pointedError struct {
+	error
+	excerpt string
+}
+
+// Unwrap returns the error without the excerpt.
+func (e pointedError) Unwrap() error { return e.error }
+
 // pointedAt adds a line with the expression and a caret, where it has one line.
 func pointedAt(text string, err error) error {
 	var located *expression.Error
@@ -299,5 +309,5 @@ func pointedAt(text string, err error) error {
 	end := min(offset+located.Length, len(text))
 	margin := strings.Repeat(" ", len([]rune(text[:offset])))
 	carets := strings.Repeat("^", max(1, len([]rune(text[offset:end]))))
-	return fmt.Errorf("%w\n  %s\n  %s%s", err, printable(text), margin, carets)
+	return pointedError{err, fmt.Sprintf("  %s\n  %s%s\n", printable.Line(text), margin, carets)}
 }

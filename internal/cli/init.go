@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -19,6 +20,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/scaffold"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
@@ -77,7 +79,7 @@ func (s *starting) run(ctx context.Context, args []string) error {
 	if err := s.begin(ctx, s.directory, files, input.Resource.Resource+"_test.yaml"); err != nil {
 		return err
 	}
-	return put(s.Stdout, "what comes next", fmt.Sprintf(`
+	return put(s.Stdout, "what comes next", printable.Sprintf(`
 Change %s, and see what it does:
   dyncontroller test %[2]s --update
   dyncontroller diff --rules %[2]s
@@ -85,20 +87,28 @@ Change %s, and see what it does:
 }
 
 // begin writes files, none of which may be there with another content, and the golden of the test among them.
+// The test reads rules that the user has named.
 func (e *evaluation) begin(ctx context.Context, directory string, files map[string][]byte, test string) error {
+	test = filepath.Join(directory, test)
+	disk, err := newDisk(append([]string{test}, e.rules...)...)
+	if err != nil {
+		return internal(err)
+	}
 	paths := slices.Sorted(maps.Keys(files))
 	for _, path := range paths {
-		if have, err := os.ReadFile(filepath.Join(directory, path)); !errors.Is(err, fs.ErrNotExist) && !bytes.Equal(have, files[path]) {
-			return failure{exitUsage, fmt.Errorf("%s exists already, and is different; choose another directory, or remove it", filepath.Join(directory, path))}
+		path, content := filepath.Join(directory, path), files[path]
+		if have, err := os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) && !bytes.Equal(have, content) {
+			return failure{exitUsage, fmt.Errorf("%s exists already, and is different; choose another directory, or remove it", path)}
 		}
 	}
 	for _, path := range paths {
-		if err := (disk{}).WriteFile(filepath.Join(directory, path), files[path]); err != nil {
-			return internal(fmt.Errorf("writing %s: %w", path, err))
+		path, content := filepath.Join(directory, path), files[path]
+		if err := disk.trees[0].WriteFile(path, content); err != nil {
+			return failure{exitUsage, fmt.Errorf("writing %s: %w", path, err)}
 		}
-		fmt.Fprintf(e.Stdout, "wrote %s\n", filepath.Join(directory, path))
+		io.WriteString(e.Stdout, printable.Sprintf("wrote %s\n", path))
 	}
-	report, err := simulate.Run(ctx, []string{filepath.Join(directory, test)}, simulate.Options{Files: disk{}, Update: true})
+	report, err := simulate.Run(ctx, []string{test}, simulate.Options{Files: disk, Update: true})
 	if err != nil {
 		return internal(err)
 	}

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"unicode"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -79,7 +79,7 @@ func ruleNames(rules ...plan.Rule) []string {
 }
 
 func describeEvent(kind, reason, object, rule, message string) string {
-	return fmt.Sprintf("would record %s event %s on %s\n  %s: %s\n", kind, reason, object, rule, message)
+	return printable.Sprintf("would record %s event %s on %s\n  %s: %s\n", kind, reason, object, rule, message)
 }
 
 // print shows what happened to an object, in one form or the other.
@@ -94,7 +94,7 @@ func (p *printer) print(of plan.Object, text string, machine map[string]any, del
 		text = string(data) + "\n"
 	}
 	if !p.json {
-		text = p.paint(printable(text))
+		text = p.paint(text)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,9 +170,7 @@ func failureLines(report engine.Report, refused []error) []string {
 	if report.Unkept != nil {
 		out = append(out, fmt.Sprintf("failed housekeeping: %v", report.Unkept))
 	}
-	for i := range out {
-		out[i] = printable(out[i])
-	}
+	out = printable.Lines(out)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -183,7 +181,7 @@ func describeCleanup(r cleanup.Report) string {
 	if r.Result.Class.Failed() {
 		return ""
 	}
-	return fmt.Sprintf("%s %s (%s)\n", cleanupVerb(r), r.Operation.Target, r.Leftover.Rule)
+	return printable.Sprintf("%s %s (%s)\n", cleanupVerb(r), r.Operation.Target, r.Leftover.Rule)
 }
 
 func cleanupVerb(r cleanup.Report) string {
@@ -254,13 +252,13 @@ func describeWrite(operation plan.Operation, class write.Class, dryRun bool) str
 		remark = ": " + remark
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s (%s)%s\n", did, operation.Target, kind, remark)
+	b.WriteString(printable.Sprintf("%s %s (%s)%s\n", did, operation.Target, kind, remark))
 	if len(operation.Changes) == 0 && len(operation.Rules) > 0 { // It is deleted.
-		fmt.Fprintf(&b, "  %s\n", strings.Join(ruleNames(operation.Rules...), ", "))
+		b.WriteString(printable.Sprintf("  %s\n", strings.Join(ruleNames(operation.Rules...), ", ")))
 	}
 	for _, change := range operation.Changes {
 		for _, line := range describeChange(change, operation.Target.IsSecret()) {
-			fmt.Fprintf(&b, "  %s: %s\n", change.Rule, line)
+			b.WriteString(printable.Sprintf("  %s: %s\n", change.Rule, line))
 		}
 	}
 	return b.String()
@@ -288,14 +286,4 @@ func shown(value any, secret bool) string {
 		return string(text[:widest]) + "..."
 	}
 	return string(text)
-}
-
-// printable replaces what a terminal would obey.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsGraphic(r) || r == '\n' {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }

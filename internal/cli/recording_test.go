@@ -46,7 +46,11 @@ func TestRecording(t *testing.T) {
 			for path, text := range map[string]string{"a.yaml": "a", "crds/deep/c.yaml": "c", "crds/README.md": "r"} {
 				replace(t, filepath.Join(folder, path), text)
 			}
-			files := newRecording(disk{})
+			onDisk, err := newDisk(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := newRecording(onDisk)
 			for _, path := range []string{"a.yaml", "none/b.yaml"} {
 				_, _ = files.ReadFile(filepath.Join(folder, path)) // One of them is not there.
 			}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/coverage"
@@ -84,7 +84,11 @@ Exit code: 0 if every case passed, 1 if not, 2 if a directory has no tests. With
 			if t.watch {
 				return t.again(command.Context())
 			}
-			return t.run(command.Context(), disk{})
+			files, err := newDisk(t.paths...)
+			if err != nil {
+				return internal(err)
+			}
+			return t.run(command.Context(), files)
 		},
 	}
 	flags := command.Flags()
@@ -167,6 +171,10 @@ const mostChanged = 3
 // again runs all cases, and again whenever a file has changed that was read, until
 // the context is done. It returns what became of the last run.
 func (t *tests) again(ctx context.Context) error {
+	files, err := newDisk(slices.Concat(t.paths, *t.crds)...)
+	if err != nil {
+		return internal(err)
+	}
 	var last error
 	var seen *recording
 	source.Follow(ctx, clock.RealClock{}, slog.New(slog.NewTextHandler(t.Stderr, nil)), func() (directories []string) {
@@ -176,17 +184,17 @@ func (t *tests) again(ctx context.Context) error {
 				_, directories = seen.watched()
 				return directories
 			}
-			fmt.Fprintf(t.Stderr, "\nchanged: %s\n\n", strings.Join(document.Few(changed, mostChanged), ", "))
+			io.WriteString(t.Stderr, printable.Sprintf("\nchanged: %s\n\n", strings.Join(document.Few(changed, mostChanged), ", ")))
 		}
-		seen = newRecording(disk{})
+		seen = newRecording(files)
 		for _, path := range *t.crds {
 			seen.follow(path)
 		}
 		if last = t.run(ctx, seen); last != nil && !errors.Is(last, errFinding) {
 			show(t.Stderr, last)
 		}
-		files, directories := seen.watched()
-		fmt.Fprintf(t.Stderr, "\nwatching %s; Ctrl-C ends\n", document.Count(files, "file"))
+		read, directories := seen.watched()
+		fmt.Fprintf(t.Stderr, "\nwatching %s; Ctrl-C ends\n", document.Count(read, "file"))
 		return directories
 	})
 	if failed, ok := errors.AsType[failure](last); ok {
@@ -199,26 +207,6 @@ func (t *tests) again(ctx context.Context) error {
 func (p Process) inCI() bool {
 	value := p.env("CI")
 	return value != "" && value != "0" && !strings.EqualFold(value, "false")
-}
-
-// disk implements [simulate.Files].
-type disk struct{}
-
-// ReadFile implements [simulate.Files].
-func (disk) ReadFile(path string) ([]byte, error) {
-	file, err := source.ReadFile(path, strings.NewReader("")) // Standard input is no file.
-	return file.Data, err
-}
-
-// ReadDir implements [simulate.Files].
-func (disk) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
-
-// WriteFile implements [simulate.Files].
-func (disk) WriteFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, data, 0o644)
 }
 
 // recording is files that remember what was read of them, so that it can be told

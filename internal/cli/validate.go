@@ -17,6 +17,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/findings"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
@@ -150,7 +151,11 @@ func (v *validation) run(ctx context.Context) error {
 	if v.output.Text != formatText {
 		colors = nil
 	}
-	if err := put(v.Stdout, "the findings", v.painted(text.String(), colors)); err != nil {
+	out := v.Stdout
+	if written, is := out.(*printable.Writer); is && v.output.Text == findings.GitHub {
+		out = written.Commands()
+	}
+	if err := put(out, "the findings", v.painted(text.String(), colors)); err != nil {
 		return err
 	}
 	switch {

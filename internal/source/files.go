@@ -24,8 +24,8 @@ import (
 const (
 	// Stdin is the path of standard input.
 	Stdin = "-"
-	// maxFile is far above what the parser accepts. It ends a file without end.
-	maxFile = 4 << 20
+	// MaxFile is far above what the parser accepts. It ends a file without end.
+	MaxFile = 4 << 20
 )
 
 // Files are rules in files. It is not for concurrent use.
@@ -165,7 +165,12 @@ func (f *Files) read() []content {
 		c.path = path
 		info, err := os.Stat(path)
 		if c.directory = path != Stdin && err == nil && info.IsDir(); !c.directory {
-			f.add(c, path)
+			f.add(c, path, os.Open)
+			continue
+		}
+		tree, err := NewTree(path)
+		if err != nil {
+			c.errs = []error{fmt.Errorf("reading rules: %w", err)}
 			continue
 		}
 		entries, err := os.ReadDir(path)
@@ -180,7 +185,7 @@ func (f *Files) read() []content {
 				folders = "; the directories in it are not searched, so name them"
 			}
 			if isRuleFile(entry.Name()) && isRegular(name) {
-				f.add(c, name)
+				f.add(c, name, tree.Open)
 			}
 		}
 		if len(c.files)+len(c.errs) == 0 {
@@ -202,8 +207,8 @@ func isRegular(path string) bool {
 	return err != nil || info.Mode().IsRegular()
 }
 
-func (f *Files) add(c *content, path string) {
-	data, err := f.readFile(path, maxFile)
+func (f *Files) add(c *content, path string, open func(string) (*os.File, error)) {
+	data, err := f.readFile(path, MaxFile, open)
 	if err != nil {
 		c.errs = append(c.errs, fmt.Errorf("reading rules: %w", err))
 		return
@@ -212,7 +217,7 @@ func (f *Files) add(c *content, path string) {
 }
 
 // readFile keeps what cannot be read again: standard input and pipes.
-func (f *Files) readFile(path string, limit int64) ([]byte, error) {
+func (f *Files) readFile(path string, limit int64, open func(string) (*os.File, error)) ([]byte, error) {
 	if path == "" {
 		return nil, errors.New(`a path is ""`) // As of an unset variable in a script.
 	}
@@ -221,7 +226,7 @@ func (f *Files) readFile(path string, limit int64) ([]byte, error) {
 	}
 	from, once := f.stdin, true
 	if path != Stdin {
-		file, err := os.Open(path)
+		file, err := open(path)
 		if err != nil {
 			return nil, err
 		}
@@ -236,10 +241,9 @@ func (f *Files) readFile(path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// ReadFile reads a file that holds no rules, or standard input, to be
-// parsed as rules are.
+// ReadFile reads a file that a user names and that holds no rules, or standard input.
 func ReadFile(path string, stdin io.Reader) (document.File, error) {
-	data, err := New(nil, stdin, rules.Options{}).readFile(path, maxFile)
+	data, err := New(nil, stdin, rules.Options{}).readFile(path, MaxFile, os.Open)
 	if err != nil {
 		return document.File{}, fmt.Errorf("reading %s: %w", pathName(path), err)
 	}
@@ -331,8 +335,8 @@ func ReadCRDs(paths []string, stdin io.Reader, checks ...crd.Check) ([]*crd.Defi
 	var errs []error
 	files := New(nil, stdin, rules.Options{})
 	fail := func(err error) { errs = append(errs, fmt.Errorf("reading CRDs: %w", err)) }
-	read := func(path string) {
-		data, err := files.readFile(path, maxDefinitions)
+	read := func(path string, open func(string) (*os.File, error)) {
+		data, err := files.readFile(path, maxDefinitions, open)
 		if err != nil {
 			fail(err)
 			return
@@ -348,12 +352,17 @@ func ReadCRDs(paths []string, stdin io.Reader, checks ...crd.Check) ([]*crd.Defi
 		info, err := os.Stat(root)
 		switch {
 		case root == "" || root == Stdin:
-			read(root)
+			read(root, os.Open)
 		case err != nil:
 			fail(err)
 		case !info.IsDir():
-			read(root)
+			read(root, os.Open)
 		default:
+			tree, err := NewTree(root)
+			if err != nil {
+				fail(err)
+				continue
+			}
 			// It reads on after an error. A link to a directory is not followed, since it may lead back.
 			_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 				switch {
@@ -362,7 +371,7 @@ func ReadCRDs(paths []string, stdin io.Reader, checks ...crd.Check) ([]*crd.Defi
 				case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
 					return fs.SkipDir
 				case !entry.IsDir() && isRuleFile(entry.Name()) && isRegular(path):
-					read(path)
+					read(path, tree.Open)
 				}
 				return nil
 			})

@@ -155,7 +155,7 @@ func TestReloadFails(t *testing.T) {
 			write(t, directory, map[string]string{"r.yaml": "kind: Rule\n", "s.yaml": strings.Replace(ruleSet("b", "x"), "watch: pods", "watch: pod", 1)})
 		}, []string{"r.yaml:1:", "s.yaml:9:"}},
 		"Huge": {"A file that is too large is not cut short.", func(t *testing.T, directory string) {
-			write(t, directory, map[string]string{"r.yaml": good + strings.Repeat("# filled up\n", maxFile/10)})
+			write(t, directory, map[string]string{"r.yaml": good + strings.Repeat("# filled up\n", MaxFile/10)})
 		}, []string{"r.yaml: the file has 4194304 bytes"}},
 		"Emptied": {"An empty file removes nothing.", func(t *testing.T, directory string) {
 			write(t, directory, map[string]string{"r.yaml": "", "s.yaml": ""})

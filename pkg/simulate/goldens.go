@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/scenario"
@@ -17,6 +19,9 @@ import (
 
 // header says what a golden is to whoever comes across it.
 const header = "# written by: dyncontroller test --update\n"
+
+// isGolden goes by the header, above which people may comment.
+func isGolden(data []byte) bool { return bytes.Contains(data, []byte(strings.TrimSpace(header))) }
 
 // compare judges what happened by the golden of the case, or makes it the
 // golden, unless it is shared. A golden that says the same in other words is left as it is.
@@ -52,7 +57,7 @@ func (c *Case) compare(story Story, result *Result, options Options, shared docu
 	case !missing && len(errs)+len(lines) == 0:
 		result.Status = Pass
 	case options.Update:
-		return c.update(text, result, options.Files, shared)
+		return c.update(text, !missing && !isGolden(data), result, options.Files, shared)
 	case len(errs) > 0:
 		return errs
 	default:
@@ -61,14 +66,22 @@ func (c *Case) compare(story Story, result *Result, options Options, shared docu
 			result.suspects = found.minor
 		}
 		result.Status, result.Differences, result.brief = Fail, lines, found.lines
-		result.Diff = compare.Unified(c.Golden, "the rules now", string(data), text)
+		result.Diff = compare.Unified(printable.Line(c.Golden), "the rules now", string(data), text)
 	}
 	return nil
 }
 
-func (c *Case) update(text string, result *Result, files Files, shared document.Errors) document.Errors {
+// update writes the golden, unless something foreign is there.
+func (c *Case) update(text string, foreign bool, result *Result, files Files, shared document.Errors) document.Errors {
 	if len(shared) > 0 {
 		return shared
+	}
+	switch {
+	case !isYAML(c.Golden):
+		return document.Errors{c.node.Errorf("name it golden/CASE.yaml", "a golden is a *.yaml, *.yml or *.json file, and %q is none", c.Golden)}
+	case foreign:
+		return document.Errors{c.node.Errorf("delete it, or name another file", "%q is not overwritten, since it is no golden: it does not have the line %q",
+			c.Golden, strings.TrimSpace(header))}
 	}
 	if err := files.WriteFile(c.Golden, []byte(text)); err != nil {
 		return document.Errors{c.node.Errorf("", "cannot write the golden %q: %v", c.Golden, cause(err))}

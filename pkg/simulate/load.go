@@ -110,8 +110,9 @@ func (c *Case) Objects(files Files) ([]map[string]any, document.Errors) {
 }
 
 // Files is the file system that tests live in. Paths are those of the caller,
-// and what a test names joined with them, which may lead up through "..". Its
-// methods are those of package os.
+// and what a test names joined with them, which may lead up through "..", or be absolute: where tests
+// may be those of a stranger, an implementation must refuse what it is not meant for. Its methods are
+// those of package os.
 type Files interface {
 	ReadFile(path string) ([]byte, error)
 	// ReadDir lists a directory by name; it is an error for anything else.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/coverage"
 )
@@ -135,9 +136,9 @@ func (r Result) writeText(out *strings.Builder, verbose bool) {
 	if name == "" {
 		name = r.File
 	}
-	fmt.Fprintf(out, "%-5s %s", strings.ToUpper(string(r.Status)), name)
+	out.WriteString(printable.Sprintf("%-5s %s", strings.ToUpper(string(r.Status)), name))
 	if remarks := r.Remarks(); len(remarks) > 0 {
-		out.WriteString(" (" + strings.Join(remarks, ", ") + ")")
+		out.WriteString(" (" + printable.Line(strings.Join(remarks, ", ")) + ")")
 	}
 	out.WriteString("\n")
 	r.explain(out, verbose)
@@ -161,7 +162,7 @@ func (r Result) Remarks() []string {
 
 func (r Result) explain(out *strings.Builder, verbose bool) {
 	if r.Status == Fail {
-		out.WriteString("  " + cmp.Or(r.Golden, r.File) + "\n")
+		out.WriteString("  " + printable.Line(cmp.Or(r.Golden, r.File)) + "\n")
 		r.writeDifferences(out, verbose)
 	}
 	indent(out, "  ", r.Errors.Render())
@@ -177,7 +178,7 @@ func (r Result) writeDifferences(out *strings.Builder, verbose bool) {
 		}
 		shown = document.Few(shown, mostDifferences)
 	}
-	indent(out, "    ", strings.Join(shown, "\n"))
+	indent(out, "    ", strings.Join(printable.Lines(shown), "\n"))
 	if verbose {
 		indent(out, "    ", r.Diff)
 	}
@@ -191,11 +192,11 @@ func (r Result) writeDifferences(out *strings.Builder, verbose bool) {
 			at = fmt.Sprintf("after %q, %s", e.Step, at)
 		}
 		if verbose {
-			fmt.Fprintf(out, "\n    why %s, %s:\n", e.Of, at)
+			out.WriteString(printable.Sprintf("\n    why %s, %s:\n", e.Of, at))
 			indent(out, "      ", e.Trace.Tree())
 			continue
 		}
-		fmt.Fprintf(out, "\n    why, %s:\n", at)
+		out.WriteString(printable.Sprintf("\n    why, %s:\n", at))
 		indent(out, "      ", e.Trace.Brief())
 	}
 }
@@ -211,7 +212,7 @@ func (r Result) Explanation() string {
 func section(out *strings.Builder, title string, lines []string) {
 	if len(lines) > 0 {
 		indent(out, "  ", title)
-		indent(out, "    ", strings.Join(lines, "\n"))
+		indent(out, "    ", strings.Join(printable.Lines(lines), "\n"))
 	}
 }
 

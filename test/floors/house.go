@@ -46,7 +46,7 @@ func House() [][]string {
 		{"./pkg/rules/expression/value", "./pkg/rules/footprint", "./pkg/rules/trace"},
 		{"./pkg/plan/compare"},
 		{"./pkg/plan"},
-		{"./pkg/api/v1alpha1", "./pkg/redact"},
+		{"./pkg/api/v1alpha1", "./pkg/printable", "./pkg/redact"},
 	}
 }
 

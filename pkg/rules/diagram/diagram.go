@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
@@ -116,7 +117,7 @@ const mostFields = 4
 // arrow names the fields but for those by which dyncontroller knows what it has made.
 func (d *Diagram) arrow(from, to int, what string, fields []string) {
 	lines := []string{what}
-	for _, field := range fields {
+	for _, field := range printable.Lines(fields) {
 		if !strings.Contains(field, `"dyncontroller.dev/`) {
 			lines = append(lines, field)
 		}
@@ -138,7 +139,7 @@ var languages = map[string]language{
 	Mermaid: {
 		"flowchart LR\n", "  n%d([%s])\n", "  n%d[%s]\n", "  style n%d stroke:red,color:red\n", "  n%[1]d -->|%[3]s| n%[2]d\n", "",
 		func(text string) string {
-			return `"` + strings.NewReplacer(`"`, "#quot;", "\n", "<br/>").Replace(text) + `"`
+			return `"` + strings.NewReplacer(`"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", "<br/>").Replace(text) + `"`
 		},
 	},
 }
@@ -153,7 +154,7 @@ func (d *Diagram) Text(name string) string {
 		if n.rule {
 			form = in.rule
 		}
-		fmt.Fprintf(&b, form, i, in.quote(strings.TrimSuffix(n.name+"\n"+n.mark, "\n")))
+		fmt.Fprintf(&b, form, i, in.quote(strings.TrimSuffix(printable.Line(n.name)+"\n"+n.mark, "\n")))
 		if n.mark != "" {
 			fmt.Fprintf(&b, in.mark, i)
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 )
 
 // Error is one mistake in a file: where it is, what is wrong, what to write
@@ -57,7 +59,7 @@ func (e *Error) Error() string {
 	if e.Hint == "" {
 		return e.header()
 	}
-	return e.header() + "; " + e.Hint
+	return e.header() + "; " + printable.Line(e.Hint)
 }
 
 // Redacted returns an error at the same place that says something else, for
@@ -77,7 +79,7 @@ func (e *Error) Render() string {
 		out.WriteString(e.excerpt())
 	}
 	if e.Hint != "" {
-		out.WriteString("  hint: " + e.Hint + "\n")
+		out.WriteString("  hint: " + printable.Line(e.Hint) + "\n")
 	}
 	return out.String()
 }
@@ -97,7 +99,7 @@ func (e *Error) header() string {
 		}
 	}
 	parts := slices.DeleteFunc([]string{place, severity, e.Path, e.Message}, func(part string) bool { return part == "" })
-	return strings.Join(parts, ": ") + code
+	return printable.Line(strings.Join(parts, ": ") + code)
 }
 
 // Finding is an error for programs. It has a position only where it is of a line: the line and the column count from 1, the

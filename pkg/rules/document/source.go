@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/text/width"
 
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
 
@@ -215,16 +216,16 @@ func (e *Error) excerpt() string {
 	if len(shown) < len(before) {
 		shown = "..." + shown
 	}
-	shown = printable(shown)
+	shown = onScreen(shown)
 	if len(rest) < len(after) {
 		rest += "..."
 	}
 	number := fmt.Sprint(e.Line)
 	return fmt.Sprintf("%s\n  %*s | %*s%s\n",
-		strings.TrimRight(fmt.Sprintf("  %s | %s%s", number, shown, printable(rest)), " "),
+		strings.TrimRight(fmt.Sprintf("  %s | %s%s", number, shown, onScreen(rest)), " "),
 		len(number), "",
 		columns(shown), "",
-		strings.Repeat("^", max(columns(printable(marked)), 1)))
+		strings.Repeat("^", max(columns(onScreen(marked)), 1)))
 }
 
 // quote renders text of a file for a message, cut so that one hostile key cannot fill the screen.
@@ -237,10 +238,7 @@ func sentence(text string) string {
 	if short := firstRunes(text, most); len(short) < len(text) {
 		text = short + "..."
 	}
-	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-		return text
-	}
-	return printable(strings.ReplaceAll(text, "\n", " "))
+	return onScreen(strings.ReplaceAll(text, "\n", " "))
 }
 
 // firstRunes and lastRunes look only at the part they keep, of at most four bytes for each: a file may be one line of 256 KiB with a
@@ -255,22 +253,8 @@ func lastRunes(text string, n int) string {
 	return string(runes[max(len(runes)-n, 0):])
 }
 
-// printable replaces what would move the cursor: tabs become spaces, so that
-// the caret stays in place, and control characters cannot reach the terminal.
-func printable(text string) string {
-	var out strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\t':
-			out.WriteString("    ")
-		case unicode.IsGraphic(r):
-			out.WriteRune(r)
-		default:
-			out.WriteRune(utf8.RuneError)
-		}
-	}
-	return out.String()
-}
+// onScreen is a part of a line of a file as it is shown. Tabs become spaces, so that the caret stays in place.
+func onScreen(text string) string { return printable.Line(strings.ReplaceAll(text, "\t", "    ")) }
 
 // columns is how many cells of a terminal the text takes.
 func columns(text string) int {

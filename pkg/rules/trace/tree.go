@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 )
 
 // Tree shows the trace to people: what the rule came to, and below it how. It ends with a
@@ -163,7 +163,7 @@ func (w *writer) write(margin, text string) {
 		w.text.WriteString("\n" + w.heading + "\n")
 		w.heading = ""
 	}
-	w.text.WriteString(strings.TrimRight(margin+printable(text), " ") + "\n")
+	w.text.WriteString(strings.TrimRight(margin+printable.Line(text), " ") + "\n")
 }
 
 func (w *writer) request(r Request) {
@@ -197,16 +197,6 @@ func inParentheses(text string) string {
 
 // moment writes an instant as rules do.
 func moment(at time.Time) string { return at.UTC().Format(time.RFC3339) }
-
-// printable keeps control characters from a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
-}
 
 func (w *writer) condition(c Condition) {
 	w.heading = "when"

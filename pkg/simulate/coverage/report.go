@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -107,14 +108,14 @@ func (r Report) Text() string {
 		width = max(width, utf8.RuneCountInString(rule.Rule))
 	}
 	line := func(rule, matched, unmatched string) {
-		fmt.Fprintf(&out, "%-*s  %-10s  %s\n", width, rule, matched, unmatched)
+		out.WriteString(printable.Sprintf("%-*s  %-10s  %s\n", width, rule, matched, unmatched))
 	}
 	line("RULE", "MATCHED", "UNMATCHED")
 	for _, rule := range r.Rules {
 		line(rule.Rule, cases(rule.Matched), cases(rule.Unmatched))
 		for _, clause := range rule.Clauses {
 			if missing := clause.missing(); missing != "" && rule.Exercised() {
-				fmt.Fprintf(&out, "  %s:%d:%d: %s: %s\n", rule.File, clause.Line, clause.Column, missing, clause.Text)
+				out.WriteString(printable.Sprintf("  %s:%d:%d: %s: %s\n", rule.File, clause.Line, clause.Column, missing, clause.Text))
 			}
 		}
 	}

@@ -185,7 +185,7 @@ const exampleXML = `<?xml version="1.0" encoding="UTF-8"?>
     <testcase name="fails" classname="pods" time="0">
       <failure message="a: want 1, have 2 (and 1 more)" type="difference"><![CDATA[  golden/fails.yaml
     a: want 1, have 2
-    b: want ]]]]><![CDATA[>, have �[31m
+    b: want ]]]]><![CDATA[>, have \u001b[31m
     -1
     +2
   with the queue reversed, it ends differently:
