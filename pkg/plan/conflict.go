@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -117,6 +118,10 @@ type claim struct {
 	// member says that the last step of the path is not a key or an index but a
 	// value of the list, which is there or not.
 	member bool
+	// inserted says that the value becomes a further element of the list at the path.
+	inserted bool
+	// made says that the value is an empty map or list where there is none with something in it: it may be filled.
+	made bool
 }
 
 // claims lists the paths that the wish decides. A deletion decides none of
@@ -125,13 +130,22 @@ func (w Wish) claims() (out []claim) {
 	switch body := w.Body.(type) {
 	case []any:
 		operations, _ := parseJSONPatch(body) // A patch that is wrong fails when it is applied.
+		d := newDraft(w.Current)
+		d.positions = positionsOf(w.Current)
+		d.positions.begin(w.Rule)
 		for _, op := range operations {
-			out = append(out, op.claims(w.Current)...)
+			out = append(out, op.claims(d)...)
 		}
 	case Finalizer: // The claim is on the name only: rules may each have a finalizer of their own.
 		out = []claim{{path: finalizersPath.child(body.Name), value: body.Name, absent: !body.Present, member: true}}
 	case map[string]any:
 		out = mapClaims(nil, nil, w.fields(), w.Type == Apply && !w.Force)
+	}
+	for i, c := range out {
+		if IsEmpty(c.value) && !c.inserted {
+			was, there := Lookup(w.Current, c.path)
+			out[i].made = !there || was == nil || IsEmpty(was)
+		}
 	}
 	return out
 }
@@ -155,38 +169,53 @@ func mapClaims(out []claim, path Path, body map[string]any, merged bool) []claim
 	return out
 }
 
-// claims treats what moves the elements of a list as a claim on the list.
-func (o jsonOperation) claims(current map[string]any) []claim {
-	place := placeOf(current, o.path, o.op != "replace")
+// claims are those of an operation, which is carried out. Elements of lists are claimed by the places where they were read, which no other
+// operation moves. What the patch has inserted itself nobody else claims.
+func (o jsonOperation) claims(d *draft) (out []claim) {
+	if o.op == "move" {
+		s, err := d.find(o.from, false)
+		out = d.claims(out, o.from, s, err, false, claim{opaque: true})
+	}
+	d.found = spot{}
+	_, err := d.apply(o) // If it cannot be carried out, the patch fails when it is applied.
+	c := claim{value: o.value}
 	switch o.op {
 	case "test":
 		return nil
 	case "remove":
-		place.absent = true
-	case "add", "replace":
-		place.value = o.value
-	case "copy":
-		place.opaque = true
-	case "move":
-		place.opaque = true
-		from := placeOf(current, o.from, true)
-		from.absent = true
-		return []claim{from, place}
+		c.absent = true
+	case "copy", "move":
+		c.opaque = true
 	}
-	return []claim{place}
+	s := d.found
+	if !slices.Equal(s.given, o.path) {
+		s = spot{}
+	}
+	return d.claims(out, o.path, s, err, o.op != "replace" && o.op != "remove", c)
 }
 
-// placeOf is the place that a path leads to; where the elements of its list
-// move, that is the list. A parent that is not there yet may become a list. Who counts
-// finalizers decides them all: other rules name theirs, which moves them.
-func placeOf(current map[string]any, path Path, moves bool) claim {
-	parent, last := path[:len(path)-1], path[len(path)-1]
-	value, _ := Lookup(current, parent)
-	_, isMap := value.(map[string]any)
-	if (moves || slices.Equal(parent, finalizersPath)) && !isMap && (last == "-" || isIndex(last)) {
-		return claim{path: parent, opaque: true}
+// claims appends a claim on the place that a path leads to, of an insertion on the list around it. A parent that is not there yet may become
+// a list. Who counts finalizers decides them all: other rules name theirs.
+func (d *draft) claims(out []claim, path Path, s spot, err error, insert bool, c claim) []claim {
+	if s.inserted {
+		return out
 	}
-	return claim{path: path}
+	if c.path = path; err == nil && len(s.read) == len(path) {
+		c.path = s.read
+	}
+	above, last := c.path[:len(path)-1], c.path[len(path)-1]
+	parent, _ := Lookup(d.root, s.path[:max(0, len(s.path)-1)])
+	if len(s.path) != len(path) {
+		parent, _ = Lookup(d.from, above)
+	}
+	switch _, isMap := parent.(map[string]any); {
+	case isMap || last != "-" && !isIndex(last):
+	case slices.Equal(above, finalizersPath):
+		c = claim{path: above, opaque: true}
+	case insert:
+		c.path, c.inserted = above, true
+	}
+	return append(out, c)
 }
 
 // claimTree is what the accepted rules want of one object. It answers
@@ -195,6 +224,13 @@ type claimTree struct {
 	children map[string]*claimTree
 	claim    *claim
 	rule     Rule
+	inserted []insertion
+}
+
+// insertion is an element that a rule adds to a list.
+type insertion struct {
+	claim claim
+	rule  Rule
 }
 
 // conflict returns the first disagreement of another rule with c, or nil. What
@@ -217,6 +253,11 @@ func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Decision {
 	if t.claim != nil && t.rule != rule && !agree(c, below, *t.claim) {
 		return conflict(t.claim.path, t.rule)
 	}
+	for _, other := range t.inserted {
+		if other.rule != rule && !agree(c, below, other.claim) {
+			return conflict(other.claim.path, other.rule)
+		}
+	}
 	for _, step := range slices.Sorted(maps.Keys(t.children)) {
 		if found := t.children[step].conflictBelow(rule, c, below.child(step)); found != nil {
 			return found
@@ -238,7 +279,12 @@ func conflict(path Path, winner Rule) *Decision {
 // agree compares what one claim wants at a path under it with what the other,
 // which is for that path, wants there.
 func agree(a claim, below Path, b claim) bool {
+	n := len(below)
 	switch {
+	case a.inserted || b.inserted:
+		return agreeInserted(a, n, b)
+	case a.made && n > 0:
+		return !b.absent
 	case a.merged && b.merged:
 		return true
 	case a.opaque || b.opaque:
@@ -247,17 +293,34 @@ func agree(a claim, below Path, b claim) bool {
 		return true // The API server merges finalizers as a set.
 	}
 	value, there := Lookup(a.value, below)
-	if n := len(below); b.member && n > 0 { // The last step names an element of a list.
+	if n > 0 {
 		parent, _ := Lookup(a.value, below[:n-1])
-		list, _ := parent.([]any)
-		value, there = below[n-1], slices.Contains(list, any(below[n-1]))
+		list, isList := parent.([]any)
+		if b.member { // The last step names an element of a list.
+			value, there = below[n-1], slices.Contains(list, any(below[n-1]))
+		} else if isList && b.absent { // The step was counted in another list.
+			return false
+		}
 	}
 	there = there && !a.absent
-	return there == !b.absent && (!there || Equal(value, b.value))
+	return there == !b.absent && (!there || Equal(value, b.value) || b.made && reflect.TypeOf(value) == reflect.TypeOf(b.value))
+}
+
+// agreeInserted is agree where one of the claims is an insertion into a list, and the other is for something that many steps above it, or
+// below.
+func agreeInserted(a claim, steps int, b claim) bool {
+	switch name := nameOf(a.value); {
+	case a.inserted && steps > 0:
+		return true // The elements that were there stay where they were.
+	case a.inserted && b.inserted:
+		return !a.opaque && !b.opaque && Equal(a.value, b.value) || name == "" || name != nameOf(b.value)
+	default:
+		return a.made || b.made
+	}
 }
 
 // add records an accepted claim. The first rule to claim a place stays its
-// owner; a rule's own later claim replaces its earlier ones above and below.
+// owner, unless it has only made what the other fills; a rule's own later claim replaces its earlier ones above and below.
 func (t *claimTree) add(rule Rule, c claim) {
 	at := t
 	for _, step := range c.path {
@@ -274,8 +337,14 @@ func (t *claimTree) add(rule Rule, c claim) {
 		}
 		at = next
 	}
+	if c.inserted {
+		if at.inserted = append(at.inserted, insertion{c, rule}); at.claim != nil && at.rule == rule && !at.claim.made {
+			at.claim = &claim{path: c.path, opaque: true} // The list is another than the rule has claimed.
+		}
+		return
+	}
 	at.drop(rule)
-	if at.claim == nil {
+	if at.claim == nil || at.claim.made && !c.made {
 		at.claim, at.rule = &c, rule
 	}
 }
@@ -285,6 +354,7 @@ func (t *claimTree) drop(rule Rule) {
 	if t.rule == rule {
 		t.claim = nil
 	}
+	t.inserted = slices.DeleteFunc(t.inserted, func(i insertion) bool { return i.rule == rule })
 	for _, child := range t.children {
 		child.drop(rule)
 	}
