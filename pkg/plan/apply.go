@@ -107,6 +107,9 @@ func (o Options) changesCurrent(w Wish) bool {
 // reliesOn reports whether a wish that changes nothing any more would change
 // the object as it is: then another rule's wish in the same request does so.
 func (o Options) reliesOn(w Wish, current map[string]any) bool {
+	if w.Type == JSON {
+		current = w.Current // It counts the elements of lists there.
+	}
 	alone, err := w.applyTo(current)
 	return err == nil && !o.same(w.Target, current, alone)
 }

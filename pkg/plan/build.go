@@ -137,17 +137,29 @@ type builder struct {
 	suppressed Marks
 }
 
+// draftedObject is an object while the operations of a plan are made.
+type draftedObject struct {
+	current map[string]any // after the operations so far
+	// asked is current with all that actions have asked for and that is left out of the operations, for nothing would come of it alone, such
+	// as an empty list. A later action may fill it.
+	asked     map[string]any
+	positions *positions
+}
+
 // assemble turns each batch into an operation, or says whose wishes cannot be
 // applied to the snapshot.
 func (b builder) assemble(all []batch) (out []Operation, failed []Decision) {
 	// A later request to the same object starts from what an earlier one made.
-	current := map[Object]map[string]any{}
+	objects := map[Object]*draftedObject{}
 	for _, joined := range all {
 		target := joined[0].Target
-		if _, ok := current[target]; !ok {
-			current[target] = joined[0].Current
+		if objects[target] == nil {
+			current := joined[0].Current
+			objects[target] = &draftedObject{current, current, positionsOf(current)}
 		}
-		operation, failures := b.build(joined, current[target], nil)
+		object := objects[target]
+		mark, asked := object.positions.mark(), object.asked
+		operation, failures := b.build(joined, object, nil)
 		if len(b.Ineffective) > 0 && operation != nil { // Marks are digests, which take longer than all the rest.
 			if all := operation.All(); b.Ineffective.Has(all) {
 				// Each change of a field builds on the one before, so without that one it would be another, as where two rules put their
@@ -155,21 +167,49 @@ func (b builder) assemble(all []batch) (out []Operation, failed []Decision) {
 				maps.Copy(b.suppressed, all)
 				operation = nil
 			} else if !operation.isWhole() {
-				operation, failures = b.build(joined, current[target], b.Ineffective)
+				object.positions.undo(mark)
+				object.asked = asked
+				operation, failures = b.build(joined, object, b.Ineffective)
 			}
 		}
 		failed = append(failed, failures...)
-		if operation != nil {
-			out = append(out, *operation)
-			current[target] = operation.leaves(current[target])
+		if operation == nil {
+			object.positions.undo(mark)
+			continue
 		}
+		out = append(out, *operation)
+		b.carryOut(operation, object)
 	}
 	return out, failed
 }
 
+// carryOut has the object be as it is after an operation. What the API server stores as nothing is not there then.
+func (b builder) carryOut(operation *Operation, object *draftedObject) {
+	before := object.current
+	object.current = operation.leaves(before)
+	if operation.Type == Apply {
+		object.asked = b.applied(*operation, object.asked)
+	}
+	if b.Canonical == nil || before == nil || operation.Type == Delete {
+		return
+	}
+	var stored map[string]any
+	for _, change := range changes(Rule{}, before, object.current) {
+		if !IsEmpty(change.After) {
+			continue
+		}
+		if stored == nil {
+			stored = b.stored(operation.Target, object.current)
+		}
+		if _, there := Lookup(stored, change.Path); !there {
+			object.current = WithField(object.current, change.Path, nil)
+		}
+	}
+}
+
 // build makes one request of a batch, nil where nothing would change. Known changes of fields have no effect, and are left out.
-func (b builder) build(joined batch, current map[string]any, known Marks) (*Operation, []Decision) {
-	first := joined[0]
+func (b builder) build(joined batch, object *draftedObject, known Marks) (*Operation, []Decision) {
+	first, current := joined[0], object.current
 	operation := &Operation{
 		Target: first.Target, Subresource: first.Subresource, Type: first.request(), Manager: first.manager(),
 		Confirm: joined.reads(func(w Wish) []Read { return w.Confirm }), Reads: joined.reads(func(w Wish) []Read { return w.Reads }),
@@ -185,7 +225,7 @@ func (b builder) build(joined batch, current map[string]any, known Marks) (*Oper
 	case Delete:
 		remove(operation, joined, current)
 	default:
-		failed = b.update(operation, joined, current, known)
+		failed = b.update(operation, joined, object, known)
 	}
 	if len(operation.Rules) == 0 {
 		return nil, failed
@@ -220,14 +260,17 @@ func (o Operation) leaves(current map[string]any) map[string]any {
 
 // update joins merge and JSON patches and finalizers: into one JSON patch where one of them is, otherwise into one merge patch. It
 // names no rules where nothing changes.
-func (b builder) update(operation *Operation, joined batch, current map[string]any, known Marks) (failed []Decision) {
+func (b builder) update(operation *Operation, joined batch, object *draftedObject, known Marks) (failed []Decision) {
 	hasJSON := slices.ContainsFunc(joined, func(w Wish) bool { return w.Type == JSON })
+	current := object.current
 	after := current
 	var steps []any
 	var written []Change
 	for _, wish := range joined {
-		next, err := wish.applyTo(after)
+		mark := object.positions.begin(wish.Rule)
+		next, asks, sent, err := object.follow(wish, after)
 		if err != nil {
+			object.positions.undo(mark)
 			failed = append(failed, Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err})
 			continue
 		}
@@ -241,18 +284,22 @@ func (b builder) update(operation *Operation, joined batch, current map[string]a
 				return known[mark]
 			})
 		}
+		object.ask(wish, sent, after, asks)
 		if len(changed) > 0 {
 			written = append(written, changed...)
 			operation.Changes = append(operation.Changes, changes(wish.Rule, b.stored(wish.Target, after), b.stored(wish.Target, next))...)
 			if wish.Type == JSON {
 				operation.Type = JSON
-				steps = append(steps, wish.steps()...)
+				steps = append(steps, sent...)
 			} else if hasJSON {
 				steps = append(steps, jsonDifference(after, next)...)
 			}
 			after = next
-		} else if len(operation.Changes) == 0 || !b.reliesOn(wish, current) {
-			continue
+		} else {
+			object.positions.undo(mark)
+			if len(operation.Changes) == 0 || !b.reliesOn(wish, current) {
+				continue
+			}
 		}
 		carry(operation, wish)
 	}
@@ -328,22 +375,29 @@ func (b builder) apply(operation *Operation, joined batch, current map[string]an
 // new object no defaults either. The fields that the manager gives up may be in the object only if that is whole: a cache keeps neither
 // the entries of other managers nor what no rule reads or writes.
 func (o Options) Predict(operation Operation, current map[string]any) Operation {
-	body, _ := operation.Body.(map[string]any)
 	if current == nil {
-		write(&operation, operation.Rules[0], nil, body)
+		write(&operation, operation.Rules[0], nil, o.applied(operation, nil))
 		return operation
 	}
-	manager := operation.Manager
 	operation.GivesUp = givesUp(operation, current)
-	if operation.Orphans() {
-		manager = ""
-	}
-	after := mergePatched(current, body)
-	if o.Applied != nil {
-		after = o.Applied(operation.Target.GVR, operation.Subresource, manager, current, body)
-	}
+	after := o.applied(operation, current)
 	write(&operation, operation.Rules[0], o.stored(operation.Target, current), o.stored(operation.Target, after))
 	return operation
+}
+
+// applied returns an object as an apply leaves it, before what the API server stores as nothing is dropped.
+func (o Options) applied(operation Operation, current map[string]any) map[string]any {
+	body, _ := operation.Body.(map[string]any)
+	manager := operation.Manager
+	switch {
+	case current == nil:
+		return body
+	case o.Applied == nil:
+		return mergePatched(current, body)
+	case operation.Orphans():
+		manager = ""
+	}
+	return o.Applied(operation.Target.GVR, operation.Subresource, manager, current, body)
 }
 
 // Over turns an apply that was to make its target to an object that turned out to have

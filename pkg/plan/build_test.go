@@ -148,13 +148,13 @@ func TestBuild(t *testing.T) {
 			want: []request{{Merge, []string{"a", "b"}, `{"spec":{"pd":{"replicas":3}}}`, FieldManager}},
 		},
 		"MoveFromAList": {
-			reason: "Moving an element moves those behind it.",
+			reason: "Moving an element moves those behind it: the index is of the list as it was read.",
 			wishes: []asked{
 				json("a", `[{op: move, from: /spec/tags/0, path: /spec/first}]`),
 				json("b", `[{op: replace, path: /spec/tags/1, value: B}]`),
 			},
-			want:      []request{{JSON, []string{"a"}, `[{"from":"/spec/tags/0","op":"move","path":"/spec/first"}]`, FieldManager}},
-			decisions: []string{"guardrails/b withheld: spec.tags[1] is decided by rule guardrails/a, which comes first"},
+			want: []request{{JSON, []string{"a", "b"}, `[{"from":"/spec/tags/0","op":"move","path":"/spec/first"},` +
+				`{"op":"replace","path":"/spec/tags/0","value":"B"}]`, FieldManager}},
 		},
 		"NumbersAsKeys": {
 			reason: "A number that is the key of a map moves nothing.",
@@ -180,13 +180,13 @@ func TestBuild(t *testing.T) {
 			decisions: []string{"guardrails/a failed: operation 1 of the json patch, remove: there is no spec.none"},
 		},
 		"ListsMove": {
-			reason: "Two rules that move the elements of one list cannot both be right about its indexes.",
+			reason: "Two rules may move the elements of one list: each counts as the list was read.",
 			wishes: []asked{
-				json("a", `[{op: add, path: /spec/tags/-, value: c}]`),
-				json("b", `[{op: remove, path: /spec/tags/0}]`),
+				json("a", `[{op: add, path: /spec/tags/0, value: c}]`),
+				json("b", `[{op: remove, path: /spec/tags/0}, {op: remove, path: /spec/tags/0}]`),
 			},
-			want:      []request{{JSON, []string{"a"}, `[{"op":"add","path":"/spec/tags/-","value":"c"}]`, FieldManager}},
-			decisions: []string{"guardrails/b withheld: spec.tags is decided by rule guardrails/a, which comes first"},
+			want: []request{{JSON, []string{"a", "b"}, `[{"op":"add","path":"/spec/tags/0","value":"c"},` +
+				`{"op":"remove","path":"/spec/tags/1"},{"op":"remove","path":"/spec/tags/1"}]`, FieldManager}},
 		},
 		"OwnLaterActionWins": {
 			reason: "Within a rule the actions are in order, and the last one holds.",

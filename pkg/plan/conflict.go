@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -126,6 +127,10 @@ type claim struct {
 	// member says that the last step of the path is not a key or an index but a
 	// value of the list, which is there or not.
 	member bool
+	// inserted says that the value becomes a further element of the list at the path.
+	inserted bool
+	// made says that the value is an empty map or list where there is none with something in it: it may be filled.
+	made bool
 }
 
 // claims lists the paths that a wish decides, one of those of its rule. What the rule applies to one object is one request, so each
@@ -153,8 +158,12 @@ func (w Wish) claims(g Grain) (out []claim) {
 	switch body := w.Body.(type) {
 	case []any:
 		operations, _ := parseJSONPatch(body) // A patch that is wrong fails when it is applied.
+		d := newDraft(w.Current)
+		d.positions = positionsOf(w.Current)
+		d.positions.begin(w.Rule)
 		for _, op := range operations {
-			for _, c := range op.claims(w.Current) {
+			for _, c := range op.claims(d) {
+				c.made = w.makes(c)
 				c.path = keyed(c.path, w.Current, g)
 				out = append(out, c)
 			}
@@ -163,8 +172,17 @@ func (w Wish) claims(g Grain) (out []claim) {
 		out = []claim{{path: finalizersPath.child(body.Name), value: body.Name, absent: !body.Present, member: true}}
 	case map[string]any:
 		out = appliedClaims(nil, nil, w.fields(), nil, false)
+		for i, c := range out {
+			out[i].made = w.makes(c)
+		}
 	}
 	return out
+}
+
+// makes reports whether a claim makes an empty map or list where there is none with something in it.
+func (w Wish) makes(c claim) bool {
+	was, there := Lookup(w.Current, c.path)
+	return IsEmpty(c.value) && !c.inserted && (!there || was == nil || IsEmpty(was))
 }
 
 // appliedClaims appends a claim for each part of a value that its manager owns once it is applied: each leaf, the elements of a list that
@@ -232,38 +250,53 @@ func keyed(path Path, value any, g Grain) Path {
 	return out
 }
 
-// claims treats what moves the elements of a list as a claim on the list.
-func (o jsonOperation) claims(current map[string]any) []claim {
-	place := placeOf(current, o.path, o.op != "replace")
+// claims are those of an operation, which is carried out. Elements of lists are claimed by the places where they were read, which no other
+// operation moves. What the patch has inserted itself nobody else claims.
+func (o jsonOperation) claims(d *draft) (out []claim) {
+	if o.op == "move" {
+		s, err := d.find(o.from, false)
+		out = d.claims(out, o.from, s, err, false, claim{opaque: true})
+	}
+	d.found = spot{}
+	_, err := d.apply(o) // If it cannot be carried out, the patch fails when it is applied.
+	c := claim{value: o.value}
 	switch o.op {
 	case "test":
 		return nil
 	case "remove":
-		place.absent = true
-	case "add", "replace":
-		place.value = o.value
-	case "copy":
-		place.opaque = true
-	case "move":
-		place.opaque = true
-		from := placeOf(current, o.from, true)
-		from.absent = true
-		return []claim{from, place}
+		c.absent = true
+	case "copy", "move":
+		c.opaque = true
 	}
-	return []claim{place}
+	s := d.found
+	if !slices.Equal(s.given, o.path) {
+		s = spot{}
+	}
+	return d.claims(out, o.path, s, err, o.op != "replace" && o.op != "remove", c)
 }
 
-// placeOf is the place that a path leads to; where the elements of its list
-// move, that is the list. A parent that is not there yet may become a list. Who counts
-// finalizers decides them all: other rules name theirs, which moves them.
-func placeOf(current map[string]any, path Path, moves bool) claim {
-	parent, last := path[:len(path)-1], path[len(path)-1]
-	value, _ := Lookup(current, parent)
-	_, isMap := value.(map[string]any)
-	if (moves || slices.Equal(parent, finalizersPath)) && !isMap && (last == "-" || isIndex(last)) {
-		return claim{path: parent, opaque: true}
+// claims appends a claim on the place that a path leads to, of an insertion on the list around it. A parent that is not there yet may become
+// a list. Who counts finalizers decides them all: other rules name theirs.
+func (d *draft) claims(out []claim, path Path, s spot, err error, insert bool, c claim) []claim {
+	if s.inserted {
+		return out
 	}
-	return claim{path: path}
+	if c.path = path; err == nil && len(s.read) == len(path) {
+		c.path = s.read
+	}
+	above, last := c.path[:len(path)-1], c.path[len(path)-1]
+	parent, _ := Lookup(d.root, s.path[:max(0, len(s.path)-1)])
+	if len(s.path) != len(path) {
+		parent, _ = Lookup(d.from, above)
+	}
+	switch _, isMap := parent.(map[string]any); {
+	case isMap || last != "-" && !isIndex(last):
+	case slices.Equal(above, finalizersPath):
+		c = claim{path: above, opaque: true}
+	case insert:
+		c.path, c.inserted = above, true
+	}
+	return append(out, c)
 }
 
 // Fields lists the paths of the fields that a merge patch or an apply has, a list as one.
@@ -281,6 +314,13 @@ type claimTree struct {
 	children map[string]*claimTree
 	claim    *claim
 	rule     Rule
+	inserted []insertion
+}
+
+// insertion is an element that a rule adds to a list.
+type insertion struct {
+	claim claim
+	rule  Rule
 }
 
 // conflict returns the first disagreement of another rule with c, or nil. What
@@ -302,6 +342,11 @@ func (t *claimTree) conflict(rule Rule, c claim) *Decision {
 func (t *claimTree) conflictBelow(rule Rule, c claim, below Path) *Decision {
 	if t.claim != nil && t.rule != rule && !agree(c, below, *t.claim) {
 		return conflict(t.claim.path, t.rule)
+	}
+	for _, other := range t.inserted {
+		if other.rule != rule && !agree(c, below, other.claim) {
+			return conflict(other.claim.path, other.rule)
+		}
 	}
 	for _, step := range slices.Sorted(maps.Keys(t.children)) {
 		if found := t.children[step].conflictBelow(rule, c, below.child(step)); found != nil {
@@ -349,7 +394,12 @@ func KeyText(pairs map[string]any) string {
 // agree compares what one claim wants at a path under it with what the other,
 // which is for that path, wants there.
 func agree(a claim, below Path, b claim) bool {
+	n := len(below)
 	switch {
+	case a.inserted || b.inserted:
+		return agreeInserted(a, n, b)
+	case a.made && n > 0:
+		return !b.absent
 	case a.merged && b.merged:
 		return true
 	case a.opaque || b.opaque:
@@ -358,13 +408,30 @@ func agree(a claim, below Path, b claim) bool {
 		return true // The API server merges finalizers as a set.
 	}
 	value, there := a.at(below)
-	if n := len(below); b.member && n > 0 { // The last step names an element of a list.
+	if n > 0 {
 		parent, _ := a.at(below[:n-1])
-		list, _ := parent.([]any)
-		value, there = b.value, slices.ContainsFunc(list, func(element any) bool { return Equal(element, b.value) })
+		list, isList := parent.([]any)
+		if b.member { // The last step names an element of a list.
+			value, there = b.value, slices.ContainsFunc(list, func(element any) bool { return Equal(element, b.value) })
+		} else if isList && b.absent && isIndex(below[n-1]) { // The step was counted in another list.
+			return false
+		}
 	}
 	there = there && !a.absent
-	return there == !b.absent && (!there || Equal(value, b.value))
+	return there == !b.absent && (!there || Equal(value, b.value) || b.made && reflect.TypeOf(value) == reflect.TypeOf(b.value))
+}
+
+// agreeInserted is agree where one of the claims is an insertion into a list, and the other is for something that many steps above it, or
+// below.
+func agreeInserted(a claim, steps int, b claim) bool {
+	switch name := nameOf(a.value); {
+	case a.inserted && steps > 0:
+		return true // The elements that were there stay where they were.
+	case a.inserted && b.inserted:
+		return !a.opaque && !b.opaque && Equal(a.value, b.value) || name == "" || name != nameOf(b.value)
+	default:
+		return a.made || b.made
+	}
 }
 
 // at follows a path into the value of the claim, by the keys of elements too.
@@ -382,7 +449,7 @@ func (c claim) at(below Path) (value any, there bool) {
 }
 
 // add records an accepted claim. The first rule to claim a place stays its
-// owner; a rule's own later claim replaces its earlier ones above and below.
+// owner, unless it has only made what the other fills; a rule's own later claim replaces its earlier ones above and below.
 func (t *claimTree) add(rule Rule, c claim) {
 	at := t
 	for _, step := range c.path {
@@ -399,8 +466,14 @@ func (t *claimTree) add(rule Rule, c claim) {
 		}
 		at = next
 	}
+	if c.inserted {
+		if at.inserted = append(at.inserted, insertion{c, rule}); at.claim != nil && at.rule == rule && !at.claim.made {
+			at.claim = &claim{path: c.path, opaque: true} // The list is another than the rule has claimed.
+		}
+		return
+	}
 	at.drop(rule)
-	if at.claim == nil {
+	if at.claim == nil || at.claim.made && !c.made {
 		at.claim, at.rule = &c, rule
 	}
 }
@@ -410,6 +483,7 @@ func (t *claimTree) drop(rule Rule) {
 	if t.rule == rule {
 		t.claim = nil
 	}
+	t.inserted = slices.DeleteFunc(t.inserted, func(i insertion) bool { return i.rule == rule })
 	for _, child := range t.children {
 		child.drop(rule)
 	}

@@ -13,10 +13,11 @@ import (
 
 // jsonOperation is one step of an RFC 6902 patch.
 type jsonOperation struct {
-	op    string
-	path  Path
-	from  Path
-	value any
+	op     string
+	path   Path
+	from   Path
+	value  any
+	fields map[string]any // as it is written
 }
 
 // ValidateJSONPatch returns an error that names the first thing wrong with an
@@ -64,7 +65,7 @@ func parseJSONOperation(element any) (out jsonOperation, err error) {
 	value, hasValue := fields["value"]
 	from, isFrom := pointerField(fields, "from")
 	path, isPath := pointerField(fields, "path")
-	out.value, out.from, out.path = value, from, path
+	out.value, out.from, out.path, out.fields = value, from, path, fields
 	switch {
 	case !known:
 		return out, fmt.Errorf("op must be add, remove, replace, move, copy or test, have %.40q", out.op)
@@ -152,59 +153,209 @@ const maxAdded = 3 << 20
 // operations on a large object cost no more than a thousand on a small one.
 type draft struct {
 	root  any
+	from  any                     // root before the patch
 	own   map[unsafe.Pointer]bool // copies, which nothing else shares
 	added int
+	// Of a patch that is not the first of a plan:
+	positions *positions     // of the elements that it counts; nil for those of root
+	asked     map[string]any // the object with what the plan has left out, for nothing would come of it alone
+	sent      []any          // the operations as they are sent
+	found     spot           // where the last path led
 }
 
 // jsonPatched returns current, which is not changed, with an RFC 6902 patch as
 // the API server understands it: replace and test take a missing field of a map
 // for null, and so does copy.
 func jsonPatched(current map[string]any, body any) (map[string]any, error) {
+	d := newDraft(current)
+	err := d.patch(body)
+	return d.object(), err
+}
+
+func newDraft(object map[string]any) *draft {
+	return &draft{root: object, from: object, own: map[unsafe.Pointer]bool{}}
+}
+
+func (d *draft) object() map[string]any {
+	object, _ := d.root.(map[string]any)
+	return object
+}
+
+// patch applies all operations of a patch.
+func (d *draft) patch(body any) error {
 	operations, err := parseJSONPatch(body)
+	if err != nil {
+		return err
+	}
+	tested := 0
+	var asRead *draft // what the patch alone makes of the object as it was read
+	for i, o := range operations {
+		sent, err := d.apply(o)
+		if err != nil && o.op == "test" && d.positions != nil {
+			// What other patches have changed no test of this one is about. The object has its resourceVersion for that.
+			if asRead == nil {
+				asRead = newDraft(d.positions.read())
+			}
+			for ; tested <= i; tested++ {
+				if _, wrong := asRead.apply(operations[tested]); wrong != nil {
+					break
+				}
+			}
+			if tested > i {
+				continue
+			}
+		}
+		if lack := (missingError{}); errors.As(err, &lack) {
+			err = missing(d.found.given[:len(lack.path)])
+		}
+		if err != nil {
+			return fmt.Errorf("operation %d of the json patch, %s: %w", i, o.op, err)
+		}
+		if sent != nil {
+			d.sent = append(d.sent, sent)
+		}
+	}
+	return nil
+}
+
+// parent makes what an operation misses where an earlier action of the plan was to make it: of an empty map or list alone nothing is stored.
+func (d *draft) parent(err error) bool {
+	var lack missingError
+	if d.asked == nil || !errors.As(err, &lack) {
+		return false
+	}
+	for n := range lack.path {
+		path := lack.path[:n+1]
+		if _, there := Lookup(d.root, path); there {
+			continue
+		}
+		above, _ := Lookup(d.root, path[:n])
+		_, isMap := above.(map[string]any)
+		_, was := Lookup(d.from, path)
+		value, asked := Lookup(d.asked, path)
+		if !isMap || was || !asked || d.write(path, value, false) != nil {
+			return false
+		}
+		if d.positions != nil {
+			d.positions.know(d.root, d.found)
+		}
+		d.sent = append(d.sent, step("add", path, value))
+		return true
+	}
+	return false
+}
+
+// find follows a path of the patch.
+func (d *draft) find(path Path, insert bool) (s spot, err error) {
+	s.path = path
+	if d.positions != nil {
+		s, err = d.positions.locate(d.root, path, insert)
+	}
+	s.given = path
+	d.found = s
+	return s, err
+}
+
+// apply returns the operation as it is sent, nil for none.
+func (d *draft) apply(o jsonOperation) (map[string]any, error) {
+	var from spot
+	var err error
+	if o.from != nil {
+		if from, err = d.find(o.from, false); err != nil {
+			return nil, err
+		}
+	}
+	switch o.op {
+	case "remove":
+		return d.take(o)
+	case "test":
+		return d.test(o)
+	case "move":
+		if o.value, err = d.remove(from); err != nil {
+			return nil, err
+		}
+	case "copy":
+		if o.value, err = d.read(from.path); err != nil {
+			return nil, err
+		}
+		d.share(o.value)
+	}
+	return d.put(o, from)
+}
+
+func (d *draft) take(o jsonOperation) (map[string]any, error) {
+	at, err := d.find(o.path, false)
+	if err == nil {
+		_, err = d.remove(at)
+	}
+	if err != nil && at.lost {
+		d.positions.forget(at)
+		return nil, nil // Both patches want it to be gone.
+	}
+	return o.at(at, spot{}), err
+}
+
+func (d *draft) test(o jsonOperation) (map[string]any, error) {
+	at, err := d.find(o.path, false)
 	if err != nil {
 		return nil, err
 	}
-	d := &draft{root: current, own: map[unsafe.Pointer]bool{}}
-	for i, o := range operations {
-		if err := d.apply(o); err != nil {
-			return nil, fmt.Errorf("operation %d of the json patch, %s: %w", i, o.op, err)
-		}
+	value, err := d.read(at.path)
+	if err == nil && !Equal(value, o.value) && value == nil && d.parent(missing(at.path)) {
+		value, err = d.read(at.path)
 	}
-	after, _ := d.root.(map[string]any)
-	return after, nil
+	if err == nil && !Equal(value, o.value) {
+		err = fmt.Errorf("%.200s has another value", o.path)
+	}
+	return o.at(at, spot{}), err
 }
 
-func (d *draft) apply(o jsonOperation) error {
-	switch o.op {
-	case "add", "replace":
-		return d.write(o.path, o.value, o.op == "replace")
-	case "remove":
-		_, err := d.remove(o.path)
-		return err
-	case "move":
-		value, err := d.remove(o.from)
-		if err != nil {
-			return err
-		}
-		return d.edit(o.path, func(at any, last string) (any, error) { return set(at, last, value, false) })
-	case "copy":
-		value, err := d.read(o.from)
-		if err != nil {
-			return err
-		}
-		d.share(value)
-		return d.write(o.path, value, false)
-	default:
-		value, err := d.read(o.path)
-		if err == nil && !Equal(value, o.value) {
-			err = fmt.Errorf("%.200s has another value", o.path)
-		}
-		return err
+// put writes the value of an operation, which comes from a spot if it is moved or copied.
+func (d *draft) put(o jsonOperation, from spot) (map[string]any, error) {
+	at, err := d.find(o.path, o.op != "replace")
+	if err != nil {
+		return nil, err
 	}
+	if (o.op == "add" || o.op == "copy") && at.list != nil && d.positions.share(at, o.value) {
+		return nil, nil
+	}
+	if o.op != "move" {
+		if d.added += sizeOf(o.value); d.added > maxAdded {
+			return nil, fmt.Errorf("it would add more than %d bytes to the object", maxAdded)
+		}
+	}
+	if err := d.write(at.path, o.value, o.op == "replace"); err != nil {
+		return nil, err
+	}
+	if d.positions != nil {
+		var moved *node
+		if o.op == "move" && from.list == at.list {
+			moved = from.item
+		}
+		d.positions.put(d.root, at, o.op != "replace", moved)
+	}
+	return o.at(at, from), nil
 }
 
-// missing cuts the path: its keys are the user's.
-func missing(path Path) error { return fmt.Errorf("there is no %.200s", path) }
+// at is the operation with other paths.
+func (o jsonOperation) at(path, from spot) map[string]any {
+	if slices.Equal(o.path, path.path) && slices.Equal(o.from, from.path) {
+		return o.fields
+	}
+	out := maps.Clone(o.fields)
+	out["path"] = path.path.Pointer()
+	if o.from != nil {
+		out["from"] = from.path.Pointer()
+	}
+	return out
+}
+
+// missingError is of a path that leads to nothing. Its keys are the user's, so the text cuts it.
+type missingError struct{ path Path }
+
+func (e missingError) Error() string { return fmt.Sprintf("there is no %.200s", e.path) }
+
+func missing(path Path) error { return missingError{slices.Clone(path)} }
 
 // read returns nil for a field that a map does not have.
 func (d *draft) read(path Path) (any, error) {
@@ -216,16 +367,12 @@ func (d *draft) read(path Path) (any, error) {
 	return value, nil
 }
 
-// write puts a value that was not there before.
 func (d *draft) write(path Path, value any, replace bool) error {
-	if d.added += sizeOf(value); d.added > maxAdded {
-		return fmt.Errorf("it would add more than %d bytes to the object", maxAdded)
-	}
 	return d.edit(path, func(at any, last string) (any, error) { return set(at, last, value, replace) })
 }
 
-func (d *draft) remove(path Path) (removed any, err error) {
-	err = d.edit(path, func(at any, last string) (any, error) {
+func (d *draft) remove(s spot) (removed any, err error) {
+	err = d.edit(s.path, func(at any, last string) (any, error) {
 		var there bool
 		if removed, there = Lookup(at, Path{last}); !there {
 			return nil, errMissing
@@ -238,6 +385,9 @@ func (d *draft) remove(path Path) (removed any, err error) {
 		index, _ := strconv.Atoi(last)
 		return slices.Delete(list, index, index+1), nil
 	})
+	if err == nil && d.positions != nil {
+		d.positions.remove(d.root, s)
+	}
 	return removed, err
 }
 
@@ -265,7 +415,13 @@ func set(at any, last string, value any, replace bool) (any, error) {
 
 // edit has the map or the list changed that the last step of a path leads into.
 func (d *draft) edit(path Path, change func(at any, last string) (any, error)) (err error) {
-	d.root, err = d.editBelow(d.root, path, 0, change)
+	root, err := d.editBelow(d.root, path, 0, change)
+	for err != nil && d.parent(err) {
+		root, err = d.editBelow(d.root, path, 0, change)
+	}
+	if err == nil {
+		d.root = root
+	}
 	return err
 }
 

@@ -62,12 +62,6 @@ func (w Wish) fields() map[string]any {
 	return w.Target.returned(fields)
 }
 
-// steps is the body of a JSON patch.
-func (w Wish) steps() []any {
-	steps, _ := w.Body.([]any)
-	return steps
-}
-
 // unnamed reports whether the API server will choose the name, which is then
 // nobody else's.
 func (w Wish) unnamed() bool { return w.Type == Create && w.Target.Name == "" }
@@ -196,6 +190,42 @@ func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
 		return f.applyTo(current), nil
 	default:
 		return withoutNewEmpty(current, w.Target.returned(mergePatched(current, w.fields()))), nil
+	}
+}
+
+// follow is applyTo for a wish that follows others of the same plan. It also returns all that the wish asks for, and the operations by which
+// a JSON patch is sent.
+func (o *draftedObject) follow(w Wish, current map[string]any) (after, asks map[string]any, sent []any, err error) {
+	switch w.Type {
+	case JSON:
+		d := newDraft(current)
+		d.positions, d.asked = o.positions, o.asked
+		err = d.patch(w.Body)
+		after, sent = w.Target.returned(d.object()), d.sent
+		asks = after
+	case Merge:
+		asks = w.Target.returned(mergePatched(current, w.fields()))
+		after = withoutNewEmpty(current, asks)
+	default:
+		after, err = w.applyTo(current)
+		asks = after
+	}
+	return after, asks, sent, err
+}
+
+// ask records what a wish asks for, which has led from one object to another.
+func (o *draftedObject) ask(w Wish, sent []any, before, asks map[string]any) {
+	switch {
+	case sameMap(o.asked, before): // As for most plans: nothing was left out.
+		o.asked = asks
+	case w.Type == JSON:
+		if asked, err := jsonPatched(o.asked, sent); err == nil {
+			o.asked = w.Target.returned(asked)
+		}
+	case w.Type == Merge:
+		o.asked = w.Target.returned(mergePatched(o.asked, w.fields()))
+	default:
+		o.asked, _ = w.applyTo(o.asked)
 	}
 }
 
