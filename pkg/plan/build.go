@@ -302,6 +302,7 @@ func (b builder) apply(operation *Operation, joined batch, current map[string]an
 	}
 	operation.Body = body
 	operation.GivesUp = operation.Release == OrphanFields && givesUp(operation, current)
+	operation.TakesOver = !operation.GivesUp && operation.takesOver(current)
 	for _, wish := range joined {
 		carry(operation, wish)
 	}
@@ -320,7 +321,7 @@ func (o Operation) Over(current map[string]any) Operation {
 	if Annotation(current, AdoptedAnnotation) != "" {
 		body = WithField(body, Path{"metadata", "annotations", AdoptedAnnotation}, "true")
 	}
-	o.Body = body
+	o.Body, o.TakesOver = body, true
 	o.Target.UID = types.UID(Text(current, "metadata", "uid"))
 	o.Target.ResourceVersion = Text(current, "metadata", "resourceVersion")
 	write(&o, o.Rules[0], current, mergePatched(current, body))
