@@ -267,12 +267,25 @@ func overlaid(fields map[string]any, current, body any) (after any, changed, own
 	if _, itself := fields["."]; itself { // It is owned, besides what is in it.
 		size--
 	}
-	if isScalar(body) || len(wanted)+len(list) != size {
-		return nil, false, false
-	}
 	after = current
 	if isMap && !have {
 		after, changed = map[string]any{}, true
+	}
+	for key, value := range wanted { // Nobody owns a list that is merged and has no elements. Whether it is stored is another matter.
+		empty, isList := value.([]any)
+		_, itself := fields["f:"+key]
+		if old, exists := Lookup(current, Path{key}); !isList || len(empty) > 0 || itself || exists && !IsEmpty(old) {
+			continue
+		} else if size++; exists {
+			continue
+		}
+		if !changed {
+			after, changed = shallow(after), true
+		}
+		after, _ = set(after, key, value, true)
+	}
+	if isScalar(body) || len(wanted)+len(list) != size {
+		return nil, false, false
 	}
 	for name, value := range fields {
 		if name == "." {
