@@ -25,14 +25,19 @@ func (o Options) same(of Object, before, after map[string]any) bool {
 }
 
 // isApplied reports whether applying body under manager would change nothing:
-// the manager owns the fields of body and no others, and they have these values. The API server knows from the schema which lists are
+// the manager owns the fields of body and no others, in the version of the target, and they have these values. An entry in another
+// version would keep everybody from applying anything once its CRD has that version no more. The API server knows from the schema which lists are
 // merged by key; here the manager's own entry in managedFields says it, so that it is known without a schema too. Who applies
 // nothing has no entry.
 func (o Options) isApplied(at place, current, body map[string]any, manager string) bool {
-	fields := ownedFields(current, manager, at.subresource)
-	if fields == nil {
+	entry := entryOf(current, manager, at.subresource)
+	if entry == nil {
 		return current != nil && len(body) == 0
 	}
+	if version := Text(entry, "apiVersion"); version != "" && version != at.target.GVR.GroupVersion().String() {
+		return false
+	}
+	fields := FieldSet(entry)
 	after, _, owned := overlaid(fields, current, body)
 	object, _ := after.(map[string]any)
 	return owned && o.same(at.target, current, object)
@@ -229,9 +234,14 @@ func fits(candidate, pairs map[string]any, partial bool) bool {
 // ownedFields returns the FieldsV1 tree of the manager's Apply entry, nil
 // where it has none.
 func ownedFields(current map[string]any, manager, subresource string) map[string]any {
+	return FieldSet(entryOf(current, manager, subresource))
+}
+
+// entryOf returns the manager's Apply entry, nil where it has none.
+func entryOf(current map[string]any, manager, subresource string) map[string]any {
 	for _, entry := range elements(current, managedFieldsPath...) {
 		if appliedBy(entry, manager) && Text(entry, "subresource") == subresource {
-			return FieldSet(entry)
+			return entry
 		}
 	}
 	return nil
@@ -259,12 +269,25 @@ func overlaid(fields map[string]any, current, body any) (after any, changed, own
 	if _, itself := fields["."]; itself { // It is owned, besides what is in it.
 		size--
 	}
-	if isScalar(body) || len(wanted)+len(list) != size {
-		return nil, false, false
-	}
 	after = current
 	if isMap && !have {
 		after, changed = map[string]any{}, true
+	}
+	for key, value := range wanted { // Nobody owns a list that is merged and has no elements. Whether it is stored is another matter.
+		empty, isList := value.([]any)
+		_, itself := fields["f:"+key]
+		if old, exists := Lookup(current, Path{key}); !isList || len(empty) > 0 || itself || exists && !IsEmpty(old) {
+			continue
+		} else if size++; exists {
+			continue
+		}
+		if !changed {
+			after, changed = shallow(after), true
+		}
+		after, _ = set(after, key, value, true)
+	}
+	if isScalar(body) || len(wanted)+len(list) != size {
+		return nil, false, false
 	}
 	for name, value := range fields {
 		if name == "." {

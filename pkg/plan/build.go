@@ -380,6 +380,7 @@ func (o Options) Predict(operation Operation, current map[string]any) Operation 
 		return operation
 	}
 	operation.GivesUp = givesUp(operation, current)
+	operation.TakesOver = !operation.Orphans() && operation.takesOver(current)
 	after := o.applied(operation, current)
 	write(&operation, operation.Rules[0], o.stored(operation.Target, current), o.stored(operation.Target, after))
 	return operation
@@ -411,5 +412,7 @@ func (o Options) Over(operation Operation, current map[string]any) Operation {
 	operation.Body = body
 	operation.Target.UID = types.UID(Text(current, "metadata", "uid"))
 	operation.Target.ResourceVersion = Text(current, "metadata", "resourceVersion")
-	return o.Predict(operation, current)
+	operation = o.Predict(operation, current)
+	operation.TakesOver = true
+	return operation
 }

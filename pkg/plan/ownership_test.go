@@ -41,6 +41,18 @@ func TestApplied(t *testing.T) {
 			reason: "A list without children in the tree is owned as a whole.",
 			fields: `{"f:spec": {"f:args": {}}}`, current: `{spec: {args: [x, z]}}`, body: `{spec: {args: [x, z]}}`, want: true,
 		},
+		"EmptyList": {
+			reason: "Nobody owns a list that is merged and has no elements.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1, list: []}}`, body: `{spec: {a: 1, list: []}}`, want: true,
+		},
+		"EmptyListAbsent": {
+			reason: "It is stored where nothing says that it is not.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1}}`, body: `{spec: {a: 1, list: []}}`,
+		},
+		"EmptyListOwned": {
+			reason: "The last element is to go.",
+			fields: `{"f:spec": {"f:list": {"v:\"x\"": {}}}}`, current: `{spec: {list: [x]}}`, body: `{spec: {list: []}}`,
+		},
 		"ByKey": {
 			reason:  "Elements of others in a list that is merged by key are theirs.",
 			fields:  `{"f:spec": {"f:ports": {` + ports + `}}}`,

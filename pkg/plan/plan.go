@@ -111,9 +111,13 @@ type Operation struct {
 	// GivesUp says that the manager owns such fields. If they are to stay, what [GiveUp] returns for the object as it is live goes
 	// before the apply. If they are to go, only the object as it is live has all of them, and says which others own too.
 	GivesUp bool
-	Rules   []Rule
-	Parts   []Part   // of each of the rules
-	Changes []Change // none for Delete
+	// TakesOver says that former managers may own fields that the apply is to
+	// remove: what [Operation.TakeOver] returns for the object as it is live goes
+	// before the apply.
+	TakesOver bool
+	Rules     []Rule
+	Parts     []Part   // of each of the rules
+	Changes   []Change // none for Delete
 	// Predicted is the object after the operation, as far as it can be known
 	// without the server: no admission, and no defaults of a new object. It is nil for Delete.
 	Predicted map[string]any

@@ -91,6 +91,23 @@ const (
 // are a 500 without a reason too, before anything is stored.
 var tooLarge = []string{"etcdserver: request is too large", "trying to send message larger than max"}
 
+// removedVersion begins the answer to an apply of a custom resource of which an entry in managedFields names a version that its CRD
+// has no more. It is a 500 too.
+const removedVersion = "request to convert CR to an invalid group/version: "
+
+// removedVersionOf is the version that such an answer names, empty for any other error.
+func removedVersionOf(err error) string {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) || answer.Status().Code != http.StatusInternalServerError {
+		return ""
+	}
+	version, _ := strings.CutPrefix(answer.Status().Message, removedVersion)
+	if version == answer.Status().Message {
+		return ""
+	}
+	return version
+}
+
 func classifyStatus(err error, status metav1.Status) Class {
 	details := cmp.Or(status.Details, &metav1.StatusDetails{})
 	_, later := apierrors.SuggestsClientDelay(err)
@@ -107,8 +124,8 @@ func classifyStatus(err error, status metav1.Status) Class {
 		return Stale // Without a name, the resource is missing. No fresh snapshot brings it back.
 	case code == http.StatusUnprocessableEntity && slices.ContainsFunc(details.Causes, refusesGuard):
 		return Stale
-	case code == http.StatusInternalServerError &&
-		(strings.HasPrefix(status.Message, untypedApply) || strings.HasPrefix(status.Message, unreadableApply) || isTooLarge(status.Message)):
+	case code == http.StatusInternalServerError && (isTooLarge(status.Message) || slices.ContainsFunc(
+		[]string{untypedApply, unreadableApply, removedVersion}, func(beginning string) bool { return strings.HasPrefix(status.Message, beginning) })):
 		return Terminal
 	case code >= http.StatusInternalServerError:
 		return Ambiguous

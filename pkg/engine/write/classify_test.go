@@ -89,6 +89,11 @@ func TestClassify(t *testing.T) {
 			"etcd has no room now, whatever the object.",
 			&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "etcdserver: mvcc: database space exceeded"}}, write.Ambiguous,
 		},
+		"RemovedVersion": {
+			"An apply to an object of which somebody has applied something in a version that its CRD has no more.",
+			&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500, Message: "request to convert CR to an invalid group/version: example.com/v1beta1"}},
+			write.Terminal,
+		},
 		"ServerTimeout":  {"It may have been stored.", apierrors.NewServerTimeout(resource, "patch", 1), write.Ambiguous},
 		"GatewayTimeout": {"It may have been stored.", generic(http.StatusGatewayTimeout), write.Ambiguous},
 		"Refused":        {"Nothing listens: the request never left.", onTheWay("dial", syscall.ECONNREFUSED), write.Unreachable},

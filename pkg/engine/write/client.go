@@ -68,19 +68,17 @@ func (c *Client) DryRun() *Client { return &Client{api: c.api, dryRun: true} }
 func (c *Client) Write(ctx context.Context, operation plan.Operation) Result {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Timeout)
 	defer cancel()
-	if operation.Orphans() {
-		return c.giveUp(ctx, operation)
+	if operation.Orphans() || operation.TakesOver {
 	}
 	return c.send(ctx, operation)
 }
 
-// giveUp carries out an apply that leaves fields behind. The API server would remove
-// them, so the manager gives up owning them first, in a patch of managedFields. That
-// list is not in the caches as it is on the server, so it is read for the purpose.
+// handOver carries out an apply before which it is to be changed who owns fields, in a patch of managedFields: the manager gives up
+// what the API server would remove otherwise, or takes over what it would leave. That list is not in the caches as it is on the server,
+// so it is read for the purpose.
 //
-// A dry run ends with that patch. The patch is not stored, so a dry run of the apply would
-// show the fields removed.
-func (c *Client) giveUp(ctx context.Context, operation plan.Operation) Result {
+// A dry run of giving up ends with that patch. The patch is not stored, so a dry run of the apply would show the fields removed.
+func (c *Client) handOver(ctx context.Context, operation plan.Operation) Result {
 	request, err := NewRequest(operation)
 	if err != nil {
 		return Result{Class: Terminal, Err: err}
@@ -95,15 +93,22 @@ func (c *Client) giveUp(ctx context.Context, operation plan.Operation) Result {
 		return c.refused(ctx, request, err)
 	}
 	body, _ := operation.Body.(map[string]any)
-	steps := plan.GiveUp(operation.Manager, operation.Subresource, body, stored)
+	steps := operation.TakeOver(stored)
+	if operation.Orphans() {
+		steps = plan.GiveUp(operation.Manager, operation.Subresource, body, stored)
+	} else if c.dryRun { // The former manager would remove the same.
+		operation.Manager, steps = cmp.Or(operation.Former(stored), operation.Manager), nil
+	}
 	if len(steps) == 0 {
 		return c.send(ctx, operation)
 	}
 	released := c.send(whole, plan.Operation{Type: plan.JSON, Target: target, Manager: plan.FieldManager, Body: steps})
 	switch {
+	case operation.TakesOver && released.Class == Unchanged:
+		return c.send(ctx, operation)
 	case released.Class != Written || released.Echo == nil || released.Echo.Gone:
 		return released
-	case len(plan.GiveUp(operation.Manager, operation.Subresource, body, released.Object)) > 0:
+	case operation.Orphans() && len(plan.GiveUp(operation.Manager, operation.Subresource, body, released.Object)) > 0:
 		released.Class, released.Err = Terminal, &Error{Request: request, cause: errStillOwned}
 		return released
 	case len(body) == 0:
@@ -120,8 +125,40 @@ func (c *Client) giveUp(ctx context.Context, operation plan.Operation) Result {
 
 var errStillOwned = errors.New("the API server did not let go of the fields that the rule gives up, and would remove them")
 
-// send sends one request and interprets the answer.
+// mostRemoved bounds how many removed versions the entries of one object are moved from: each answer names one.
+const mostRemoved = 5
+
+// send sends an operation and interprets the answer. An apply is refused for as long as an entry of managedFields, whoever made it, names
+// a version that the CRD has no more: the API server cannot convert the object for it. The API server drops such entries of built-in
+// resources. Here, they get the version of the apply first, and whoever made them owns what it owned.
 func (c *Client) send(ctx context.Context, operation plan.Operation) Result {
+	result := c.sendOnce(ctx, operation)
+	for range mostRemoved {
+		target, version := operation.Target, removedVersionOf(result.Err)
+		if version == "" || operation.Type != plan.Apply || target.UID == "" || c.dryRun {
+			break
+		}
+		whole := live.Keeping(ctx, nil)
+		stored, err := c.api.Get(whole, target.GVR, target.Namespace, target.Name)
+		steps := plan.Reversion(stored, version, target.GVR.GroupVersion().String())
+		if err != nil || len(steps) == 0 || identity(target, &unstructured.Unstructured{Object: stored}) != target {
+			break
+		}
+		moved := c.sendOnce(whole, plan.Operation{Type: plan.JSON, Target: target, Manager: plan.FieldManager, Body: steps})
+		if moved.Class != Written || moved.Echo == nil || moved.Echo.Gone {
+			return moved
+		}
+		operation.Target.ResourceVersion = moved.Echo.Object.ResourceVersion
+		if result = c.sendOnce(ctx, operation); result.Class == Unchanged {
+			result.Class = Written
+		}
+		result.Echo = cmp.Or(result.Echo, moved.Echo)
+	}
+	return result
+}
+
+// sendOnce sends one request and interprets the answer.
+func (c *Client) sendOnce(ctx context.Context, operation plan.Operation) Result {
 	request, prepared, err := c.prepare(operation)
 	if err != nil {
 		return Result{Class: Terminal, Err: err}

@@ -20,7 +20,50 @@ func (c *Catalog) Canonical(gvr schema.GroupVersionResource, object map[string]a
 	if found == nil || object == nil {
 		return object
 	}
+	if gvr.Group == "apps" && gvr.Resource == "statefulsets" {
+		object = withClaims(object)
+	}
 	out, _ := found.Type.Canonical(object).(map[string]any)
+	return out
+}
+
+// withClaims returns a StatefulSet with what the API server adds to the claims in it, which no schema tells. The list of them is
+// atomic, so who applies it owns that too. The object is not changed.
+func withClaims(object map[string]any) map[string]any {
+	spec, _ := object["spec"].(map[string]any)
+	claims, _ := spec["volumeClaimTemplates"].([]any)
+	if len(claims) == 0 {
+		return object
+	}
+	stored := make([]any, len(claims))
+	for i, element := range claims {
+		claim, isMap := element.(map[string]any)
+		if stored[i] = element; !isMap {
+			continue
+		}
+		of, _ := claim["spec"].(map[string]any)
+		status, _ := claim["status"].(map[string]any)
+		claim = defaulted(claim, map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
+		claim["spec"] = defaulted(of, map[string]any{"volumeMode": "Filesystem"})
+		claim["status"] = defaulted(status, map[string]any{"phase": "Pending"})
+		stored[i] = claim
+	}
+	object, spec = maps.Clone(object), maps.Clone(spec)
+	object["spec"], spec["volumeClaimTemplates"] = spec, stored
+	return object
+}
+
+// defaulted is a copy of a map with defaults for what is absent or nil in it.
+func defaulted(fields, defaults map[string]any) map[string]any {
+	out := maps.Clone(fields)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, value := range defaults {
+		if out[key] == nil {
+			out[key] = value
+		}
+	}
 	return out
 }
 

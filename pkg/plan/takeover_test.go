@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTakeOver holds that what a former manager owns in the place of a rule is the rule's before it applies a child, and that what others
+// have added to the child stays theirs.
+func TestTakeOver(t *testing.T) {
+	// A is the rule that applies, B the same under an earlier name; MARK is the mark of a child.
+	expand := strings.NewReplacer("A!", rule("a").FieldManager(), "B!", rule("b").FieldManager(), "SET", rule("a").SetID(),
+		"MARK", `"f:labels": {"f:dyncontroller.dev/set": {}}`)
+	const (
+		child   = `{metadata: {labels: {dyncontroller.dev/set: SET}}, data: {a: "1"}, ports: [{port: 80}], set: [x]}`
+		adopted = `{metadata: {labels: {dyncontroller.dev/set: SET}, annotations: {dyncontroller.dev/adopted: "true"}}, data: {a: "1"}, ports: [{port: 80}], set: [x]}`
+	)
+	tests := map[string]struct {
+		reason, body, entries, want string
+	}{
+		"Renamed": {
+			"The rule had another name: all that it owned is the rule's, so that the apply removes what it has no more.", child,
+			`{manager: B!, operation: Apply, apiVersion: v1, time: T, fieldsV1: {"f:metadata": {MARK}, "f:data": {"f:a": {}, "f:b": {}}}}`,
+			`{manager: A!, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {MARK}, "f:data": {"f:a": {}, "f:b": {}}}}`,
+		},
+		"Both": {
+			"Both have an entry.", child,
+			`{manager: B!, operation: Apply, fieldsV1: {"f:metadata": {MARK}, "f:data": {"f:b": {}}}}, {manager: A!, operation: Apply, apiVersion: v2, time: T, fieldsV1: {"f:metadata": {MARK}, "f:data": {"f:a": {}}}}`,
+			`{manager: A!, operation: Apply, apiVersion: v2, time: T, fieldsV1: {"f:metadata": {MARK}, "f:data": {"f:a": {}, "f:b": {}}}}`,
+		},
+		"Patch": {
+			"A rule that patches the child goes on to do so.", child,
+			`{manager: B!, operation: Apply, fieldsV1: {"f:data": {"f:a": {}}}}`, ``,
+		},
+		"Restored": {
+			"A client that restored the child wrote the mark too. Finalizers are of those who wait for them.", child,
+			`{manager: backup, operation: Update, fieldsV1: {"f:metadata": {MARK, "f:finalizers": {"v:\"x\"": {}}}, "f:data": {"f:b": {}}}}`,
+			`{manager: backup, operation: Update, fieldsV1: {"f:metadata": {"f:finalizers": {"v:\"x\"": {}}}}},` +
+				`{manager: A!, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {MARK}, "f:data": {"f:b": {}}}}`,
+		},
+		"Made": {
+			"What others put into what a rule has made is theirs.", child,
+			`{manager: A!, operation: Apply, fieldsV1: {"f:metadata": {MARK}, "f:data": {"f:a": {}}}}, {manager: edit, operation: Update, fieldsV1: {"f:data": {"f:a": {}}}}`, ``,
+		},
+		"Adopted": {
+			"What both have is the rule's alone, what the other one has set besides stays.", adopted,
+			`{manager: kubectl, operation: Apply, fieldsV1: {"f:data": {".": {}, "f:a": {}, "f:b": {}}, "f:set": {"v:\"x\"": {}, "v:\"y\"": {}},` +
+				`"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}, "f:protocol": {}}, "k:{\"port\":81}": {".": {}}}}}`,
+			`{manager: kubectl, operation: Apply, fieldsV1: {"f:data": {"f:b": {}}, "f:set": {"v:\"y\"": {}},` +
+				`"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {"f:protocol": {}}, "k:{\"port\":81}": {".": {}}}}},` +
+				`{manager: A!, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:data": {".": {}, "f:a": {}}, "f:set": {"v:\"x\"": {}},` +
+				`"f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:port": {}}}}}`,
+		},
+		"AdoptedDrops": {
+			"An element that the rule has applied, and does not any more, goes as a whole.", adopted,
+			`{manager: A!, operation: Apply, fieldsV1: {"f:ports": {"k:{\"port\":80}": {"f:port": {}}, "k:{\"port\":81}": {".": {}, "f:port": {}}}}},` +
+				`{manager: kubectl, operation: Update, fieldsV1: {"f:ports": {"k:{\"port\":81}": {".": {}, "f:protocol": {}}}}}`,
+			`{manager: A!, operation: Apply, fieldsV1: {"f:ports": {"k:{\"port\":80}": {"f:port": {}}, "k:{\"port\":81}": {".": {}, "f:port": {}, "f:protocol": {}}}}}`,
+		},
+		"AdoptedScaled": {
+			"What a subresource was used for is no matter of who made it, and rules keep what they patch.", adopted,
+			`{manager: hpa, operation: Update, subresource: scale, fieldsV1: {"f:data": {"f:a": {}}}}, {manager: B!, operation: Apply, fieldsV1: {"f:data": {"f:a": {}}}}`, ``,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := Operation{Type: Apply, Manager: rule("a").FieldManager(), Body: decode[map[string]any](t, expand.Replace(tc.body))}
+			o.Target.GVR.Version = "v1"
+			stored := decode[map[string]any](t, expand.Replace(`{metadata: {managedFields: [`+tc.entries+`]}}`))
+			before := encode(t, stored)
+			var got []any
+			if steps := o.TakeOver(stored); steps != nil {
+				value, _ := Lookup(steps[0], Path{"value"})
+				got, _ = value.([]any)
+			}
+			want := decode[[]any](t, expand.Replace(`[`+tc.want+`]`))
+			if diff := cmp.Diff(encode(t, want), encode(t, append([]any{}, got...))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if encode(t, stored) != before {
+				t.Error("the object was changed")
+			}
+		})
+	}
+}
+
+// TestTakesOver holds that an apply looks for former managers where a cache cannot tell that there are none, and only there: it takes a
+// read of the object.
+func TestTakesOver(t *testing.T) {
+	const mark = `"f:metadata": {"f:labels": {"f:dyncontroller.dev/set": {}}}`
+	own := `{manager: ` + rule("a").FieldManager() + `, operation: Apply, fieldsV1: {` + mark + `, "f:data": {"f:a": {}, "f:b": {}}}}`
+	marks := `labels: {dyncontroller.dev/set: ` + rule("a").SetID() + `}`
+	tests := map[string]struct {
+		reason, body, current string
+		want                  bool
+	}{
+		"New":     {"There is nothing yet.", `metadata: {` + marks + `}, data: {a: "1"}`, `null`, false},
+		"Ours":    {"The rule made it.", `metadata: {` + marks + `}, data: {a: "2"}`, `{metadata: {managedFields: [{}, ` + own + `]}}`, false},
+		"First":   {"The rule has applied nothing yet to what is there.", `metadata: {` + marks + `}, data: {a: "2"}`, `{metadata: {managedFields: [{}]}}`, true},
+		"Renamed": {"Another rule made it as well.", `metadata: {` + marks + `}`, `{metadata: {managedFields: [` + own + `, ` + strings.Replace(own, rule("a").FieldManager(), rule("b").FieldManager(), 1) + `]}}`, true},
+		"Drops":   {"Its former manager may have it too.", `metadata: {` + marks + `, annotations: {dyncontroller.dev/adopted: "true"}}`, `{metadata: {managedFields: [` + own + `]}}`, true},
+		"Patch":   {"A patch is of just these fields.", `data: {a: "2"}`, `{metadata: {managedFields: [{}]}}`, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			wish := Wish{Rule: rule("a"), Type: Apply, Force: true, Body: decode[map[string]any](t, `{`+tc.body+`}`), Current: decode[map[string]any](t, tc.current)}
+			all := Build([]Wish{wish}, Options{}).Operations
+			if len(all) != 1 || all[0].TakesOver != tc.want {
+				t.Errorf("%s got %+v", tc.reason, all)
+			}
+		})
+	}
+}
+
+// TestReversion holds that all entries of a version name another one, and that a manager has one entry then, as the API server wants it.
+func TestReversion(t *testing.T) {
+	const entries = `[
+		{manager: a, operation: Update, apiVersion: x/v1beta1, fieldsV1: {"f:a": {}}}, {manager: b, operation: Apply, apiVersion: x/v1beta1},
+		{manager: a, operation: Update, apiVersion: x/v1, fieldsV1: {"f:b": {}}}, {manager: a, operation: Update, subresource: status, apiVersion: x/v1beta1}]`
+	stored := decode[map[string]any](t, `{metadata: {managedFields: `+entries+`}}`)
+	want := decode[[]any](t, `[{op: replace, path: /metadata/managedFields, value: [
+		{manager: a, operation: Update, apiVersion: x/v1, fieldsV1: {"f:a": {}, "f:b": {}}}, {manager: b, operation: Apply, apiVersion: x/v1},
+		{manager: a, operation: Update, subresource: status, apiVersion: x/v1}]}]`)
+	if diff := cmp.Diff(encode(t, want), encode(t, Reversion(stored, "x/v1beta1", "x/v1"))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(decode[map[string]any](t, `{metadata: {managedFields: `+entries+`}}`), stored); diff != "" {
+		t.Errorf("the object was changed: %s", diff)
+	}
+	if got := Reversion(stored, "x/v2", "x/v1"); got != nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestAppliedInAVersion holds that what was applied in another version is applied again, so that the entry names the version of the rule.
+func TestAppliedInAVersion(t *testing.T) {
+	for version, want := range map[string]int{"v1": 0, "v1beta1": 1} {
+		wish := Wish{Rule: rule("a"), Type: Apply, Body: map[string]any{"spec": map[string]any{"a": int64(1)}}}
+		wish.Target.GVR.Version = "v1"
+		wish.Current = decode[map[string]any](t, `{spec: {a: 1}, metadata: {managedFields: [{manager: `+rule("a").FieldManager()+`, operation: Apply, apiVersion: `+version+`, fieldsV1: {"f:spec": {"f:a": {}}}}]}}`)
+		if got := len(Build([]Wish{wish}, Options{}).Operations); got != want {
+			t.Errorf("in %s: %d operations, want %d", version, got, want)
+		}
+	}
+}
