@@ -27,8 +27,8 @@ type object struct {
 	source.Object
 	// Of the present version.
 	compilation
-	// good is the newest version that was accepted, nil where there was none.
-	good *rules.Set
+	// good is the newest version that was accepted: the rules in effect. The zero value is none.
+	good version
 	// mistakes are those of the present version, or why it does not fit the schemas any
 	// more. With warnings.
 	mistakes document.Errors
@@ -36,6 +36,14 @@ type object struct {
 	taken bool
 	// revision is when its status last had a reason to be another one that no tenant shows.
 	revision uint64
+}
+
+// version is a version of a set object that was accepted.
+type version struct {
+	source.Object
+	set *rules.Set
+	// seen is what was known of the resources that it names when it was compiled, nil for what was not.
+	seen map[apischema.GroupVersionResource]*schema.Resource
 }
 
 // refused reports whether the present version is not in effect.
@@ -46,7 +54,7 @@ func (s *object) effective() *rules.Set {
 	if s.Deleting || s.taken {
 		return nil
 	}
-	return s.good
+	return s.good.set
 }
 
 // Follow keeps the rules of set objects in effect until the context is done.
@@ -59,6 +67,7 @@ func (o *Operator) Follow(ctx context.Context, objects *source.Objects, schemas 
 		}
 		select {
 		case <-objects.Changed():
+		case <-schemas.Changed():
 		case <-ticker.C():
 		case <-ctx.Done():
 			return
@@ -70,7 +79,10 @@ func (o *Operator) Follow(ctx context.Context, objects *source.Objects, schemas 
 // refused, and changes nothing: what it said before stays in effect. What cannot be put
 // into effect is logged and tried again with the next change.
 func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas source.Schemas) {
-	known, news := schemas.Ask(ctx, named(all))
+	o.mu.Lock()
+	inEffect := o.accepted()
+	o.mu.Unlock()
+	known, news := schemas.Ask(ctx, named(append(inEffect, all...)))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	before, first := o.objects, !o.listed
@@ -116,9 +128,11 @@ func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
 		now.mistakes = append(slices.Clone(now.found), now.misplaced()...)
 		switch {
 		case !now.refused():
-			now.good = now.built
+			now.good = version{one, now.built, now.seen}
 		case was != nil:
-			now.good = was.good
+			if now.good = was.good; news {
+				now.good = c.unchecked(now.good, views)
+			}
 		}
 		if now.refused() && (was == nil || was.Generation != one.Generation || !was.refused()) {
 			c.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", now.mistakes.Of(document.Mistake)[0].Message)

@@ -317,7 +317,9 @@ func (c *cluster) engineWith(house engine.Housekeeping) *engine.Engine {
 		Recorder:     c,
 		Observer:     &c.seen,
 		Housekeeping: house,
-		Log:          slog.New(slog.NewTextHandler(lockedLog{c}, nil)),
+
+		CacheSyncTimeout: cacheSyncTimeout,
+		Log:              slog.New(slog.NewTextHandler(lockedLog{c}, nil)),
 	}
 	if c.names != nil {
 		options.Name = c.nextName

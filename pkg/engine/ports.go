@@ -55,6 +55,8 @@ type Options struct {
 	Observer Observer     // default: none
 	Log      *slog.Logger // default: none
 	Clock    clock.WithTicker
+	// CacheSyncTimeout is how long [Engine.Settle] waits for first lists; 0 for as long as it takes.
+	CacheSyncTimeout time.Duration
 	// Queue says in which order keys are looked at, by somebody who drives the engine with
 	// [Engine.Start]; Run and Settle need the default. The engine is then predictable in
 	// the rest, too: what is queued together is queued in the order of the keys, and what
@@ -186,6 +188,7 @@ type Report struct {
 	Waiting   int // objects of which a rule waits for time to pass
 	Failures  []Failure
 	Unlisted  []informer.Status // what could not be listed
+	TimedOut  bool              // some of that was not listed within [Options.CacheSyncTimeout]
 	// Unkept is why the housekeeping could not be done, nil where it was or there is
 	// none.
 	Unkept error
