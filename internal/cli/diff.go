@@ -153,7 +153,7 @@ func (w waits) Enabled(_ context.Context, level slog.Level) bool { return level 
 
 // Handle implements [slog.Handler].
 func (w waits) Handle(_ context.Context, record slog.Record) error {
-	if !slices.Contains([]string{"cannot list or watch", "the first list takes long"}, record.Message) {
+	if !slices.Contains([]string{"cannot list or watch", "the first list takes longer than ten seconds"}, record.Message) {
 		return nil
 	}
 	what, why := "", record.Message

@@ -317,9 +317,7 @@ func (c *cluster) engineWith(house engine.Housekeeping) *engine.Engine {
 		Recorder:     c,
 		Observer:     &c.seen,
 		Housekeeping: house,
-
-		CacheSyncTimeout: cacheSyncTimeout,
-		Log:              slog.New(slog.NewTextHandler(lockedLog{c}, nil)),
+		Log:          slog.New(slog.NewTextHandler(lockedLog{c}, nil)),
 	}
 	if c.names != nil {
 		options.Name = c.nextName

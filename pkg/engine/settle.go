@@ -8,7 +8,7 @@ import (
 )
 
 // Settle lets the rules act until nothing is left that can be done now, and
-// reports. What may get better by itself is tried a few times, and first lists for [Options.CacheSyncTimeout]; no
+// reports. What may get better by itself is tried a few times, and first lists for [Pace.CacheSyncTimeout]; no
 // timer of a rule is waited for. The error is that of the context, or of starting.
 func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
 	if e.runs() == stepwise {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -204,7 +205,7 @@ func TestSettleGivesUpOnALostEcho(t *testing.T) {
 	})
 }
 
-// cacheSyncTimeout is that of the engines of tests.
+// cacheSyncTimeout is that of engines that do not wait for ever.
 const cacheSyncTimeout = 2 * time.Minute
 
 // failures answers as an API server that cannot be reached for a while.
@@ -220,6 +221,7 @@ func failures(n int) func(plan.Operation) *write.Result {
 func TestSettleReportsWhatCannotBeListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
+		c.tune = func(o *engine.Options) { o.CacheSyncTimeout = cacheSyncTimeout }
 		set := load(t, labelled)
 		key := set.Selections()[0]
 		c.unsynced[key] = true
@@ -245,6 +247,7 @@ func TestSettleReportsWhatCannotBeListed(t *testing.T) {
 func TestSettleReportsWhatIsNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
+		c.tune = func(o *engine.Options) { o.CacheSyncTimeout = cacheSyncTimeout }
 		set := load(t, labelled)
 		key := set.Selections()[0]
 		c.unsynced[key] = true

@@ -112,7 +112,7 @@ func (r *running) begin(ctx context.Context, first bool, options *metav1.ListOpt
 		free := sync.OnceFunc(func() { <-lists })
 		late := clock.RealClock{}.AfterFunc(maxFirstList, func() {
 			r.slow.Store(true)
-			r.set.log.Warn("the first list takes long", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String(), "after", maxFirstList.String())
+			r.set.log.Warn("the first list takes longer than ten seconds", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String())
 			free()
 		})
 		end = func() {
