@@ -194,7 +194,7 @@ func (c *cluster) ask(ctx context.Context, wanted []apischema.GroupVersionResour
 
 // setObjects lists the set objects that there are now.
 func (c *cluster) setObjects(ctx context.Context) ([]source.Object, error) {
-	process, err := client.Dynamic(c.config)
+	process, err := client.Dynamic(client.WithoutRetries(c.config))
 	if err != nil {
 		return nil, fmt.Errorf("making a client for rule sets: %w", err)
 	}
@@ -220,12 +220,13 @@ type clusterSchemas struct {
 	trouble error
 	said    string
 	partly  bool // the cluster has told something besides the trouble
+	changed chan struct{}
 }
 
 func newClusterSchemas(target *cluster, learn func(schema.Source, []apischema.GroupVersionResource), log *slog.Logger) *clusterSchemas {
 	return &clusterSchemas{
 		follower: discovery.Follow(target.discovery),
-		known:    offlineSchemas(), learn: learn, log: log,
+		known:    offlineSchemas(), learn: learn, log: log, changed: make(chan struct{}, 1),
 	}
 }
 
@@ -252,6 +253,17 @@ func (s *clusterSchemas) Ask(ctx context.Context, wanted []apischema.GroupVersio
 	s.trouble, s.partly = err, said != nil
 	s.report()
 	return s.known, news
+}
+
+// Changed implements [source.Schemas].
+func (s *clusterSchemas) Changed() <-chan struct{} { return s.changed }
+
+// mayHaveChanged has the cluster asked at once. It never blocks.
+func (s *clusterSchemas) mayHaveChanged() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
 }
 
 // report logs a trouble when it begins, changes and ends, with what rules are checked against in spite of it.

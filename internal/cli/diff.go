@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -104,7 +105,7 @@ func (d *differ) run(ctx context.Context, settings config.Config) error {
 	settings.Listen, settings.Election = config.Listen{}, config.Election{}
 	log := d.logger(settings.Log)
 	if settings.Log.Verbosity == 0 { // What fails is told in the end.
-		log = slog.New(slog.DiscardHandler)
+		log = slog.New(waits{d.Stderr})
 	}
 	target, err := connect(settings.Cluster, d.version())
 	if err != nil {
@@ -144,6 +145,39 @@ func (d *differ) run(ctx context.Context, settings config.Config) error {
 		return nil
 	}
 }
+
+// waits is a log that shows only what a dry run waits for, and why.
+type waits struct{ out io.Writer }
+
+// Enabled implements [slog.Handler].
+func (w waits) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+// Handle implements [slog.Handler].
+func (w waits) Handle(_ context.Context, record slog.Record) error {
+	if !slices.Contains([]string{"cannot list or watch", "the first list takes longer than ten seconds"}, record.Message) {
+		return nil
+	}
+	what, why := "", record.Message
+	for attr := range record.Attrs {
+		err, is := attr.Value.Any().(error)
+		switch {
+		case attr.Key == "gvr":
+			what = attr.Value.String()
+		case is && write.Classify(err) == write.Terminal:
+			return nil // It is not waited for.
+		case is:
+			why = err.Error()
+		}
+	}
+	_, err := fmt.Fprintf(w.out, "waiting for %s: %s\n", what, printable(why))
+	return err //nolint:wrapcheck // The logger drops it.
+}
+
+// WithAttrs implements [slog.Handler].
+func (w waits) WithAttrs([]slog.Attr) slog.Handler { return w }
+
+// WithGroup implements [slog.Handler].
+func (w waits) WithGroup(string) slog.Handler { return w }
 
 // progress is how often a dry run that takes long says so.
 const progress = 2 * time.Second

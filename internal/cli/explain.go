@@ -44,8 +44,8 @@ cluster is asked. Only the running controller knows how long the condition of
 Values of Secrets are masked, and what rules make of them is not shown.
 
 Exit code: 0 if the rule is explained; 1 if the rules are wrong or the rule fails;
-2 for wrong usage, or if there is no such rule or object; 3 if the cluster or the
-controller cannot be asked.`
+2 for wrong usage, or if there is no such rule or object, or rule sets may not be
+read; 3 if the cluster or the controller cannot be asked.`
 
 // explaining is a run of the command explain. Of files it reads what eval does.
 type explaining struct {
@@ -196,7 +196,7 @@ func (e *explaining) loadLive(ctx context.Context, target *cluster) (*rules.Set,
 	options.Params = nil
 	objects, err := target.setObjects(ctx)
 	if err != nil {
-		return nil, nil, internal(err)
+		return nil, nil, unread(err)
 	}
 	all, refused := []*rules.Set{files}, document.Errors{}
 	for _, one := range objects {

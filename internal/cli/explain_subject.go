@@ -86,12 +86,20 @@ func (c *cluster) locate(ctx context.Context, written string, watched []schema.G
 	return at, nil
 }
 
+// unread is why something could not be read. That the user may not read it is no failure of the cluster.
+func unread(err error) error {
+	if apierrors.IsForbidden(err) {
+		return failure{exitUsage, err}
+	}
+	return internal(err)
+}
+
 // get reads the object, which must be there.
 func (s *subject) get(ctx context.Context) (map[string]any, error) {
 	object, err := s.reader.Get(ctx, s.object.GVR, s.object.Namespace, s.object.Name)
 	switch {
 	case err != nil:
-		return nil, internal(err)
+		return nil, unread(err)
 	case object == nil:
 		return nil, failure{exitUsage, fmt.Errorf("there is no %s in the cluster", s.object)}
 	}

@@ -214,7 +214,8 @@ spec:
 		t.Fatal(errs)
 	}
 	var log output
-	logFindings(slog.New(slog.NewTextHandler(&log, nil)), set)
+	logFindings(slog.New(slog.NewTextHandler(&log, nil)), set, &rules.Set{})
+	logFindings(slog.New(slog.NewTextHandler(&log, nil)), set, set) // As when the schemas change.
 	for _, want := range []string{
 		`level=WARN msg="rules have a warning" file=r.yaml line=12 code=unlimited-delete finding=`,
 		`level=INFO msg="rules are not checked against a schema" file=r.yaml line=6 code=untyped finding=`,

@@ -53,7 +53,8 @@ pod is used.
 Exit code: 0 after an interrupt, or with --once when all has settled; 1 if the
 rules are wrong at the start, or with --once if a write failed, a rule could
 not be evaluated, a resource could not be listed or something could not be
-recorded or cleaned up; 2 for wrong usage; 3 if a server cannot listen, the lease
+recorded or cleaned up; 2 for wrong usage, or with --once
+if a resource was not listed within --cache-sync-timeout; 3 if a server cannot listen, the lease
 of a leader is lost or, with --once, the API server cannot be reached or an
 interrupt came first.`
 
@@ -158,8 +159,9 @@ func (s *service) load(ctx context.Context) (*rules.Set, error) {
 		return nil, err
 	}
 	schemas.log = s.log
+	s.schemas = append(s.schemas, schemas)
 	schemas.report()
-	logFindings(s.log, set)
+	logFindings(s.log, set, &rules.Set{})
 	return set, nil
 }
 
@@ -185,10 +187,13 @@ func (s *service) cleaned(report cleanup.Report) {
 
 func (s *service) dryRun() bool { return s.settings.DryRun != config.DryRunNone }
 
-// logFindings logs what is doubtful about rules that can be used, and what could not be
-// checked of them.
-func logFindings(log *slog.Logger, set *rules.Set) {
+// logFindings logs what is doubtful about rules that can be used, and what could not be checked of them. What was found
+// of the rules before, too, has been logged.
+func logFindings(log *slog.Logger, set, before *rules.Set) {
 	for _, found := range set.Warnings() {
+		if slices.ContainsFunc(before.Warnings(), func(known *document.Error) bool { return known.Code == found.Code && known.Error() == found.Error() }) {
+			continue
+		}
 		where := []any{"file", found.File, "line", found.Line, "code", string(found.Code), "finding", found.Message, "hint", found.Hint}
 		switch {
 		case found.Severity == document.Warning:
@@ -230,6 +235,8 @@ func (s *service) once(ctx context.Context, set *rules.Set) error {
 	switch {
 	case settled.cut != nil:
 		return settled.cut
+	case report.TimedOut:
+		return failure{code: exitUsage}
 	case len(report.Failures)+len(report.Unlisted)+len(refused) > 0, report.Unkept != nil:
 		return errFinding
 	default:
@@ -270,6 +277,7 @@ func (s *service) settle(ctx context.Context, set *rules.Set) (out settlement, e
 		report.Waiting += one.Waiting
 		report.Failures = append(report.Failures, one.Failures...)
 		report.Unlisted = append(report.Unlisted, one.Unlisted...)
+		report.TimedOut = report.TimedOut || one.TimedOut
 		report.Unkept = errors.Join(report.Unkept, one.Unkept)
 		if one.Refused != nil {
 			out.refused = append(out.refused, one.Refused)

@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/internal/election"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/scrapeauth"
@@ -49,6 +50,7 @@ type service struct {
 	options  operator.Options
 	operator *operator.Operator
 	objects  *source.Objects     // nil for none
+	schemas  []*clusterSchemas   // that are followed
 	election *election.Candidate // nil for none
 	metrics  *telemetry.Metrics
 	startup  startup
@@ -98,7 +100,7 @@ func newService(target *cluster, settings config.Config, p Process, log *slog.Lo
 		}
 	}
 	if settings.FromCluster && !settings.Once {
-		process, err := client.Dynamic(target.config)
+		process, err := client.Dynamic(client.WithoutRetries(target.config))
 		if err != nil {
 			return nil, fmt.Errorf("making a client for rule sets: %w", err)
 		}
@@ -136,25 +138,6 @@ func (s *service) run(ctx context.Context, set *rules.Set) error {
 	return nil
 }
 
-// claim refuses to run while another process keeps the inventory of the instance: each would clean up after the rules of the other. Of
-// replicas, one leads.
-func (s *service) claim(ctx context.Context) (release func(), err error) {
-	if s.files == nil || s.election != nil || s.settings.Force || s.dryRun() {
-		return func() {}, nil
-	}
-	instance := s.settings.Instance
-	release, err = election.Claim(ctx, s.cluster.config, s.cluster.namespace, plan.FieldManager+"-instance-"+instance, s.log)
-	if _, is := errors.AsType[*election.ClaimedError](err); is {
-		return nil, internal(fmt.Errorf("the instance %s of the namespace %s: %w; stop it, give this process another --instance, or --force it",
-			instance, s.cluster.namespace, err))
-	}
-	if err != nil {
-		s.log.Debug("it is not known whether another process runs as this instance", "err", err)
-		return func() {}, nil
-	}
-	return release, nil
-}
-
 // work keeps the rules up to date, and the cluster as they say.
 func (s *service) work(ctx context.Context) error {
 	// Rules must not change any more once the engines stop.
@@ -168,8 +151,11 @@ func (s *service) work(ctx context.Context) error {
 		sources.Go(func() { s.files.Watch(changing, s.options.Clock, s.log, s.reloaded) })
 	}
 	if s.objects != nil {
-		sources.Go(func() { s.followObjects(changing) })
+		schemas := newClusterSchemas(s.cluster, s.operator.Learn, s.log)
+		s.schemas = append(s.schemas, schemas)
+		sources.Go(func() { s.followObjects(changing, schemas) })
 	}
+	sources.Go(func() { s.followDefinitions(changing) })
 	leading, leave := context.WithCancel(working)
 	caches.Go(func() {
 		defer leave()
@@ -188,11 +174,23 @@ func (s *service) work(ctx context.Context) error {
 	return err
 }
 
+// followDefinitions has the schemas asked as soon as CRDs change.
+func (s *service) followDefinitions(ctx context.Context) {
+	err := discovery.FollowDefinitions(ctx, s.cluster.config, s.options.Clock, func() {
+		for _, schemas := range s.schemas {
+			schemas.mayHaveChanged()
+		}
+	})
+	if err != nil {
+		s.log.Debug("CRDs are only polled", "err", err)
+	}
+}
+
 // followObjects keeps the rules of set objects in effect.
-func (s *service) followObjects(ctx context.Context) {
+func (s *service) followObjects(ctx context.Context, schemas *clusterSchemas) {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.objects.Run(ctx) })
-	s.operator.Follow(ctx, s.objects, newClusterSchemas(s.cluster, s.operator.Learn, s.log))
+	s.operator.Follow(ctx, s.objects, schemas)
 	watching.Wait()
 }
 
@@ -262,6 +260,7 @@ func (s *service) note(set *rules.Set, trouble error, unfit bool) {
 func (s *service) reloaded(set *rules.Set, wrong error) {
 	before := map[plan.Rule]string{}
 	s.mu.Lock()
+	active := s.active
 	for _, rule := range s.active.Rules() {
 		before[rule.ID] = rule.Digest()
 	}
@@ -273,7 +272,7 @@ func (s *service) reloaded(set *rules.Set, wrong error) {
 	}
 	s.metrics.Reloaded(wrong)
 	if wrong == nil {
-		logFindings(s.log, set)
+		logFindings(s.log, set, active)
 		changed, kept := 0, 0
 		for _, rule := range set.Rules() {
 			if digest, had := before[rule.ID]; digest == rule.Digest() {
@@ -288,8 +287,10 @@ func (s *service) reloaded(set *rules.Set, wrong error) {
 	for _, mistake := range mistakes(wrong) {
 		s.log.Error("rules are wrong", "err", mistake)
 	}
-	s.note(nil, wrong, set != nil)
-	if set != nil {
+	several, is := errors.AsType[*source.Error](wrong)
+	unfit := is && several.Unfit
+	s.note(nil, wrong, unfit)
+	if unfit {
 		s.log.Error("rules do not fit the schemas of the cluster, they stay in effect unchecked")
 		return
 	}

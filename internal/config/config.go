@@ -41,6 +41,8 @@ type Config struct {
 	AccountRules int64
 	DryRun       DryRun
 	Once         bool
+	// CacheSyncTimeout is how long a run that ends waits for the first list of each resource.
+	CacheSyncTimeout time.Duration
 	// Instance names the inventory of what rules leave behind, and Prune has what
 	// whole sets left cleaned up when they are gone. Force runs beside another process of the instance.
 	Instance     string

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -40,8 +41,10 @@ func defaults(change func(*Config)) Config {
 		Workers: 10, AccountCaches: 500, AccountRules: 512 << 10,
 		DryRun:   DryRunNone,
 		Instance: "default",
-		Election: electionDefaults(nil),
-		Listen:   Listen{Metrics: "127.0.0.1:8080", Health: ":8081"},
+
+		CacheSyncTimeout: 2 * time.Minute,
+		Election:         electionDefaults(nil),
+		Listen:           Listen{Metrics: "127.0.0.1:8080", Health: ":8081"},
 	}
 	if change != nil {
 		change(&c)
@@ -69,15 +72,15 @@ func TestLoad(t *testing.T) {
 				"--rules", "a,b.yaml", "-f", "-", "--kubeconfig", "k", "--context", "c", "-n", "ns", "--workers", "7",
 				"--kube-api-qps", "2.5", "--kube-api-burst", "9", "--dry-run=server", "--once",
 				"--metrics-bind-address=:2", "--health-probe-bind-address", "[::1]:0", "-v", "4", "--logging-format", "json",
-				"--param", "a.b=1", "--param=a.b.c=[x, \"y\"]", "--instance=blue", "--prune", "--metrics-secure", "--metrics-cert-dir=certs", "--profiling",
+				"--param", "a.b=1", "--param=a.b.c=[x, \"y\"]", "--instance=blue", "--prune", "--metrics-secure", "--metrics-cert-dir=certs", "--profiling", "--cache-sync-timeout=30s",
 			},
 			want: Config{
 				Rules:   []string{"a,b.yaml", "-"},
 				Params:  []rules.Param{{Set: "a", Name: "b", Value: "1"}, {Set: "a.b", Name: "c", Value: `[x, "y"]`}},
 				Cluster: Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
 				Workers: 7, AccountCaches: 500, AccountRules: 512 << 10,
-				DryRun:   DryRunServer,
-				Once:     true,
+				DryRun: DryRunServer,
+				Once:   true, CacheSyncTimeout: 30 * time.Second,
 				Instance: "blue", Prune: true,
 				Election: electionDefaults(nil),
 				Listen:   Listen{Metrics: ":2", Health: "[::1]:0", Secure: true, CertDir: "certs", Profiling: true},
@@ -91,15 +94,15 @@ func TestLoad(t *testing.T) {
 				"DYNCONTROLLER_WORKERS=7", "DYNCONTROLLER_KUBE_API_QPS=2.5", "DYNCONTROLLER_KUBE_API_BURST=9",
 				"DYNCONTROLLER_DRY_RUN=client", "DYNCONTROLLER_ONCE=true", "DYNCONTROLLER_METRICS_BIND_ADDRESS=:1",
 				"DYNCONTROLLER_HEALTH_PROBE_BIND_ADDRESS=0", "DYNCONTROLLER_V=1", "DYNCONTROLLER_LOGGING_FORMAT=json",
-				"DYNCONTROLLER_INSTANCE=blue", "DYNCONTROLLER_PRUNE=true", "DYNCONTROLLER_METRICS_SECURE=true", "DYNCONTROLLER_METRICS_CERT_DIR=certs",
+				"DYNCONTROLLER_INSTANCE=blue", "DYNCONTROLLER_PRUNE=true", "DYNCONTROLLER_METRICS_SECURE=true", "DYNCONTROLLER_METRICS_CERT_DIR=certs", "DYNCONTROLLER_CACHE_SYNC_TIMEOUT=30s",
 			},
 			want: Config{
 				Rules:   []string{"a.yaml", "b c"},
 				Params:  []rules.Param{{Set: "a", Name: "b", Value: "x:y, z"}, {Set: "a", Name: "c"}},
 				Cluster: Cluster{Kubeconfig: "k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
 				Workers: 7, AccountCaches: 500, AccountRules: 512 << 10,
-				DryRun:   DryRunClient,
-				Once:     true,
+				DryRun: DryRunClient,
+				Once:   true, CacheSyncTimeout: 30 * time.Second,
 				Instance: "blue", Prune: true,
 				Election: electionDefaults(nil),
 				Listen:   Listen{Metrics: ":1", Secure: true, CertDir: "certs"},
@@ -125,14 +128,15 @@ v: 1
 logging-format: json
 instance: blue
 prune: true
+cache-sync-timeout: 30s
 `,
 			want: Config{
 				Rules:   []string{"/r/a.yaml", "-"},
 				Params:  []rules.Param{{Set: "a", Name: "Upper", Value: "B=C"}, {Set: "a", Name: "b", Value: "{x: 1}"}},
 				Cluster: Cluster{Kubeconfig: "/k", Context: "c", Namespace: "ns", QPS: 2.5, Burst: 9},
 				Workers: 7, AccountCaches: 500, AccountRules: 512 << 10,
-				DryRun:   DryRunClient,
-				Once:     true,
+				DryRun: DryRunClient,
+				Once:   true, CacheSyncTimeout: 30 * time.Second,
 				Instance: "blue", Prune: true,
 				Election: electionDefaults(nil),
 				Listen:   Listen{Health: ":1"},

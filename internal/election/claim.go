@@ -64,7 +64,7 @@ func Claim(ctx context.Context, config *rest.Config, namespace, name string, log
 			}
 			continue
 		case before == nil:
-			log.Info("looking whether another process of this instance is alive", "holder", c.Holder())
+			log.Info("looking whether another process that runs the same rules is alive", "holder", c.Holder())
 		case before != c.spec:
 			return nil, &ClaimedError{c.Holder(), ptr.Deref(found.Spec.AcquireTime, metav1.MicroTime{}).Time}
 		}
@@ -84,7 +84,7 @@ func Claim(ctx context.Context, config *rest.Config, namespace, name string, log
 			case "": // Somebody has cleared it. This process still is alive.
 				c.lease, _ = c.read(holding)
 			default:
-				log.Error("another process runs as this instance too", "holder", c.Holder())
+				log.Error("another process runs the same rules too", "holder", c.Holder())
 				return
 			}
 		}

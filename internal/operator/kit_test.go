@@ -151,6 +151,8 @@ func (s said) Ask(context.Context, []apischema.GroupVersionResource) (*schema.Ca
 	return s.known, s.news
 }
 
+func (s said) Changed() <-chan struct{} { return nil }
+
 // setObjects makes these the set objects.
 func (k *kit) setObjects(all ...source.Object) { k.SetObjects(k.t.Context(), all, said{}) }
 

@@ -28,9 +28,8 @@ type object struct {
 	source.Object
 	// Of the present version.
 	compilation
-	// good is the newest version that was accepted, nil where there was none, and goodSize the length of its document.
-	good     *rules.Set
-	goodSize int64
+	// good is the newest version that was accepted: the rules in effect. The zero value is none.
+	good version
 	// mistakes are those of the present version, or why it does not fit the schemas any
 	// more. With warnings.
 	mistakes document.Errors
@@ -40,6 +39,14 @@ type object struct {
 	taken bool
 	// revision is when its status last had a reason to be another one that no tenant shows.
 	revision uint64
+}
+
+// version is a version of a set object that was accepted.
+type version struct {
+	source.Object
+	set *rules.Set
+	// seen is what was known of the resources that it names when it was compiled, nil for what was not.
+	seen map[apischema.GroupVersionResource]*schema.Resource
 }
 
 // refused reports whether the present version is not in effect.
@@ -55,10 +62,10 @@ func (s *object) why() error {
 
 // size is how much the set takes of what its account may have.
 func (s *object) size() int64 {
-	if s.good == nil {
+	if s.good.set == nil {
 		return 0
 	}
-	return s.goodSize
+	return int64(len(s.good.Document.Data))
 }
 
 // effective are the rules of the object that are to be in effect, nil for none.
@@ -66,7 +73,7 @@ func (s *object) effective() *rules.Set {
 	if s.Deleting || s.taken {
 		return nil
 	}
-	return s.good
+	return s.good.set
 }
 
 // Follow keeps the rules of set objects in effect until the context is done.
@@ -79,6 +86,7 @@ func (o *Operator) Follow(ctx context.Context, objects *source.Objects, schemas 
 		}
 		select {
 		case <-objects.Changed():
+		case <-schemas.Changed():
 		case <-ticker.C():
 		case <-ctx.Done():
 			return
@@ -90,7 +98,10 @@ func (o *Operator) Follow(ctx context.Context, objects *source.Objects, schemas 
 // refused, and changes nothing: what it said before stays in effect. What cannot be put
 // into effect is logged and tried again with the next change.
 func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas source.Schemas) {
-	known, news := schemas.Ask(ctx, named(all))
+	o.mu.Lock()
+	inEffect := o.accepted()
+	o.mu.Unlock()
+	known, news := schemas.Ask(ctx, named(append(inEffect, all...)))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	before, first := o.objects, !o.listed
@@ -140,9 +151,11 @@ func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
 		now.mistakes = append(slices.Clone(now.found), now.misplaced()...)
 		switch {
 		case !now.refused():
-			now.good, now.goodSize = now.built, int64(len(one.Document.Data))
+			now.good = version{one, now.built, now.seen}
 		case was != nil && c.fits(long[one.Account]+was.size()):
-			now.good, now.goodSize = was.good, was.goodSize
+			if now.good = was.good; news {
+				now.good = c.unchecked(now.good, views)
+			}
 		}
 		long[one.Account] += now.size()
 		if now.refused() && (was == nil || was.Generation != one.Generation || !was.refused()) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -15,6 +16,9 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
+
+// leastCacheSync is how long an identity waits for first lists after those of another one have taken all the time.
+const leastCacheSync = 10 * time.Second
 
 // maxSettles is how often an identity gets to settle because of what another wrote.
 const maxSettles = 20
@@ -92,6 +96,9 @@ func (o *Operator) Settle(ctx context.Context) ([]Settlement, error) {
 			quiet = quiet && now.Written == 0
 			now.Written += out[i].Written
 			out[i], settled[i] = now, total
+			if timeout := &o.options.Settings.CacheSyncTimeout; now.TimedOut {
+				*timeout = min(*timeout, leastCacheSync)
+			}
 			if err != nil {
 				return out, err
 			}

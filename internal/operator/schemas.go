@@ -74,6 +74,22 @@ func (c *core) recompiled(one source.Object, before compilation, now *views) com
 	return out
 }
 
+// unchecked is a version in effect under schemas of which some are news, though the present version is refused. Whether
+// it fits them or not, it must not use a schema that is out of date.
+func (c *core) unchecked(before version, now *views) version {
+	if before.set == nil {
+		return before
+	}
+	seen := now.of(before.Object)
+	if !maps.EqualFunc(before.seen, seen, now.same) {
+		options := c.options.Rules
+		options.Schemas, options.Unchecked = now.known, true
+		before.set, _ = rules.Load([]document.File{before.Document}, options) // It had no mistakes.
+	}
+	before.seen = seen
+	return before
+}
+
 // compiled has no set where there are mistakes, and what is doubtful where there are
 // none.
 func (c *core) compiled(one source.Object, now *views) compilation {

@@ -141,6 +141,42 @@ func TestFindingsAreNew(t *testing.T) {
 	})
 }
 
+// TestRefusedKnowsSchemas holds that the version in effect of a refused set goes by the schemas that the cluster has now.
+func TestRefusedKnowsSchemas(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, after string
+		wrong         bool // the set itself has become wrong
+		reason        string
+	}{
+		"unfit":             {before: "shops size", after: "shops area", reason: "The schema is another one."},
+		"wrong, then comes": {before: "boats size", after: "shops size", wrong: true, reason: "The CRD is installed only now."},
+		"wrong, then unfit": {before: "shops size", after: "shops area", wrong: true, reason: "The schema is another one."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, nil)
+				defer k.start()()
+				set := counts(t, "a", "ann", "shops")
+				k.SetObjects(t.Context(), []source.Object{set}, said{defined(t, tc.before), true})
+				if tc.wrong {
+					set = edited(t, set, "kind: RuleSet\nmetadata: {name: a, namespace: shop}\nspec: {}\n")
+					k.SetObjects(t.Context(), []source.Object{set}, said{defined(t, tc.before), false})
+				}
+				now := defined(t, tc.after)
+				k.SetObjects(t.Context(), []source.Object{set}, said{now, true})
+				got := k.object(set)
+				if !got.refused() || got.effective() == nil {
+					t.Fatalf("%s\nrefused: %v, in effect: %v", tc.reason, got.refused(), got.effective() != nil)
+				}
+				shops := apischema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "shops"}
+				if got.effective().Kinds()[shops].Name != "Kshops" || got.good.seen[shops] != now.Resource(shops) {
+					t.Errorf("%s\nit goes by %v", tc.reason, got.good.seen[shops])
+				}
+			})
+		})
+	}
+}
+
 // TestViews holds that resources are compared by what they are, each pair once.
 func TestViews(t *testing.T) {
 	shops := apischema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "shops"}

@@ -55,6 +55,17 @@ func (s *state) Listed() bool {
 	return s.listed
 }
 
+// accepted lists the versions in effect of set objects whose present version is refused.
+func (s *state) accepted() []source.Object {
+	var out []source.Object
+	for _, object := range s.objects {
+		if object.refused() && object.good.set != nil {
+			out = append(out, object.good.Object)
+		}
+	}
+	return out
+}
+
 // joined are all rules that are to be in effect.
 func (s *state) joined() *rules.Set {
 	sets := []*rules.Set{s.rules}

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
@@ -114,8 +113,8 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	as := access.Impersonate(o.options.Cluster.Config, t.account)
 	as.Wrap(t.gate.wrap)
-	as.DisableCompression = true // As in Kubernetes' own controllers: to inflate an event costs as much as to decode it.
-	watching := rest.CopyConfig(as)
+	as.DisableCompression = true          // As in Kubernetes' own controllers: to inflate an event costs as much as to decode it.
+	watching := client.WithoutRetries(as) // A reflector retries, and must tell at once why it cannot list.
 	transport, err := client.HTTP(watching)
 	if err != nil {
 		return engine.Options{}, fmt.Errorf("preparing to watch: %w", err)
@@ -150,7 +149,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 			return t.informers
 		},
 		Live: reader, Observer: observer{t.tally, t, notifier, o.options.Observers},
-		Log: t.log, Clock: o.options.Clock, Pace: engine.Pace{Workers: o.options.Settings.Workers},
+		Log: t.log, Clock: o.options.Clock, Pace: engine.Pace{Workers: o.options.Settings.Workers, CacheSyncTimeout: o.options.Settings.CacheSyncTimeout},
 	}
 	options.Limiter, _ = as.RateLimiter.(*client.Limiter)
 	as = o.options.Fence.Guard(as)

@@ -36,10 +36,9 @@ type Files struct {
 	schemas Schemas // may know more than options do; nil for none
 	// kept is what could be read only once: standard input and pipes.
 	kept map[string][]byte
-	// parsed is the result of the last read, loaded that of the last load. Valid means that the load had no
-	// errors.
-	parsed, loaded *parsed
-	valid          bool
+	// parsed is the result of the last read, loaded that of the last load, and good that of the last load
+	// without errors: the rules in effect.
+	parsed, loaded, good *parsed
 }
 
 // Schemas answers what the objects look like, before rules are compiled and while
@@ -48,6 +47,8 @@ type Schemas interface {
 	// Ask returns what is known of resources, and whether it has changed since the
 	// last call. It returns soon, also where it learns nothing.
 	Ask(ctx context.Context, wanted []apischema.GroupVersionResource) (known *schema.Catalog, changed bool)
+	// Changed has a value when it should be asked at once. Without one it is asked now and then.
+	Changed() <-chan struct{}
 }
 
 // New returns the files that the paths name. It reads nothing yet. A path is
@@ -73,6 +74,8 @@ type Error struct {
 	Unusable []error
 	// Mistakes are those in the files that could be read.
 	Mistakes document.Errors
+	// Unfit means that the files are those of the rules in effect, which do not fit the schemas any more.
+	Unfit bool
 }
 
 // Error implements error, with one line for each cause.
@@ -96,18 +99,13 @@ func (f *Files) LoadAsking(ctx context.Context, schemas Schemas) (*rules.Set, er
 
 func (f *Files) load(found *parsed, known *schema.Catalog) (*rules.Set, error) {
 	f.loaded = found
-	set, err := f.compile(found, known)
-	f.valid = err == nil
-	return set, err
-}
-
-func (f *Files) compile(found *parsed, known *schema.Catalog) (*rules.Set, error) {
 	options := f.options
 	options.Schemas = known
 	set, mistakes := rules.Load(found.files, options)
 	if err := found.err(mistakes); err != nil {
 		return nil, err
 	}
+	f.good = found
 	return set, nil
 }
 

@@ -282,7 +282,7 @@ func TestWaitForWriters(t *testing.T) {
 			fake := clocktesting.NewFakeClock(time.Now())
 			events, over, tick := make(chan fsnotify.Event), make(chan bool), make(ticks)
 			w := &watcher{clock: fake, careful: !tc.hasty, events: events, ticker: tick}
-			go func() { over <- w.wait(t.Context()) }()
+			go func() { over <- w.wait(t.Context(), nil) }()
 			for _, event := range tc.events {
 				events <- event
 			}
@@ -304,7 +304,7 @@ func TestWaitPassesOverLogs(t *testing.T) {
 	t.Parallel()
 	events, over, tick := make(chan fsnotify.Event), make(chan bool), make(ticks)
 	w := &watcher{clock: clocktesting.NewFakeClock(time.Now()), careful: true, events: events, ticker: tick}
-	go func() { over <- w.wait(t.Context()) }()
+	go func() { over <- w.wait(t.Context(), nil) }()
 	events <- fsnotify.Event{Name: "/d/run.log", Op: fsnotify.Write}
 	tick <- time.Time{}
 	select {
@@ -328,7 +328,7 @@ func TestWaitIsNotCutShort(t *testing.T) {
 	w := &watcher{clock: fake, careful: true, ticker: tick}
 	w.event(quietInPlace, longestInPlace)
 	over := make(chan bool)
-	go func() { over <- w.wait(t.Context()) }()
+	go func() { over <- w.wait(t.Context(), nil) }()
 	for range 2 { // The second is received when the first is dealt with.
 		select {
 		case tick <- fake.Now():

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,8 @@ func (k *known) Ask(_ context.Context, wanted []apischema.GroupVersionResource) 
 	return k.catalog, k.news
 }
 
+func (k *known) Changed() <-chan struct{} { return nil }
+
 // TestLookAsks goes through what can become of files and of schemas, step by step.
 func TestLookAsks(t *testing.T) {
 	t.Parallel()
@@ -68,14 +71,14 @@ func TestLookAsks(t *testing.T) {
 		},
 		"wrong files": {
 			{"A file that does not fit is not in effect.", open("y", "area"), "", "error"},
-			{"Nor is it because the schemas change to what it does not fit either.", "", "width", "error"},
+			{"Nor is it because the schemas change to what it does not fit either. The rules in effect go by the new ones.", "", "width", "set error"},
 			{"It is once they fit it.", "", "area", "set"},
 			{"And stays then.", "", "width", "set error"},
 		},
 		"both": {
 			{"A file that comes with its schema is checked by that.", open("y", "area"), "area", "set"},
-			{"A file that is wrong in itself takes nothing out of effect.", "kind: RuleSte\n", "width", "error"},
-			{"Nor does it afterwards.", "", "size", "error"},
+			{"A file that is wrong in itself takes nothing out of effect. The rules in effect go by the new schemas.", "kind: RuleSte\n", "width", "set error"},
+			{"Nor does it afterwards.", "", "size", "set error"},
 		},
 	}
 	for name, steps := range cases {
@@ -176,6 +179,57 @@ func TestWatchAsks(t *testing.T) {
 // asking is asked, and says whether it has news; it knows nothing.
 type asking func() bool
 
+func (a asking) Changed() <-chan struct{} { return nil }
+
 func (a asking) Ask(context.Context, []apischema.GroupVersionResource) (*schema.Catalog, bool) {
 	return nil, a()
+}
+
+// TestKindsOfUnfitRules holds that rules in effect go by the schemas that the cluster has now, whether they fit these or not: rules that
+// do not fit, other rules, and the last good rules while the files are wrong. Without the kind of a resource, no rule can apply to it.
+func TestKindsOfUnfitRules(t *testing.T) {
+	t.Parallel()
+	shop := apischema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "shops"}
+	for name, tc := range map[string]struct {
+		file, before, after string // the file at the end, and the fields of the schemas; empty for no file and no schema
+		unfit               bool
+		reason              string
+	}{
+		"unfit":              {before: "size", after: "area", unfit: true, reason: "The rules do not fit, and their kinds are known."},
+		"wrong":              {file: "kind: RuleSte\n", before: "size", after: "size", reason: "The files are wrong, and the schemas are new."},
+		"wrong, then comes":  {file: "kind: RuleSte\n", after: "size", reason: "The files are wrong, and the CRD is installed only now."},
+		"wrong, then no fit": {file: "kind: RuleSte\n", before: "size", after: "area", reason: "The files are wrong, and the rules in effect fit no longer."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory := t.TempDir()
+			write(t, directory, map[string]string{"r.yaml": open("x", "size"), "s.yaml": ruleSet("b", "x")})
+			schemas := &known{}
+			if tc.before != "" {
+				schemas.catalog = shops(t, tc.before)
+			}
+			files := New([]string{directory}, nil, rules.Options{})
+			_, err := files.LoadAsking(t.Context(), schemas)
+			must(t, err)
+			if tc.file != "" {
+				write(t, directory, map[string]string{"r.yaml": tc.file})
+				files.reload(t.Context(), files.parse(files.read()), func(*rules.Set, error) {})
+			}
+			schemas.catalog, schemas.news = shops(t, tc.after), true
+			told := 0
+			files.reload(t.Context(), files.parse(files.read()), func(set *rules.Set, err error) {
+				told++
+				if set == nil || set.Kinds()[shop].Name != "Shop" || len(set.Rules()) != 2 {
+					t.Errorf("%s\ngot %v", tc.reason, set)
+				}
+				wrong, is := errors.AsType[*Error](err)
+				if !is || wrong.Unfit != tc.unfit {
+					t.Errorf("%s\ngot the error %v", tc.reason, err)
+				}
+			})
+			if told != 1 {
+				t.Errorf("told %d times", told)
+			}
+		})
+	}
 }

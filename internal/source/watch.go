@@ -2,12 +2,14 @@ package source
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -34,10 +36,9 @@ const (
 // Load and Watch. Contents count once two reads have found the same. Otherwise
 // a file that is just being replaced would be taken for gone.
 //
-// It asks the schemas too, and calls changed when they have changed. Where rules that
-// were valid do not fit them, changed gets an error and a set: the same rules, compiled with
-// the schemas of the options alone. So the rules stay in effect, and use nothing of
-// a schema that is out of date.
+// It asks the schemas too, and calls changed when they have changed. If the files are wrong, or do not fit the
+// schemas any more, changed gets an error and a set: the rules in effect, compiled again with the new
+// schemas and unchecked. So the rules stay in effect, and use nothing of a schema that is out of date.
 func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Logger, changed func(*rules.Set, error)) {
 	w := newWatcher(clock, log)
 	defer w.close()
@@ -54,7 +55,11 @@ func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Log
 			f.reload(ctx, now, changed)
 		}
 		before = now
-		if !w.wait(ctx) {
+		var schemas <-chan struct{}
+		if f.schemas != nil {
+			schemas = f.schemas.Changed()
+		}
+		if !w.wait(ctx, schemas) {
 			return
 		}
 	}
@@ -64,22 +69,34 @@ func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Log
 func (f *Files) reload(ctx context.Context, now *parsed, changed func(*rules.Set, error)) {
 	known, otherSchemas := f.options.Schemas, false
 	if f.schemas != nil {
-		known, otherSchemas = f.schemas.Ask(ctx, now.resources)
+		known, otherSchemas = f.schemas.Ask(ctx, f.named(now))
 	}
-	if now != f.loaded {
-		changed(f.load(now, known))
+	if now == f.loaded && !otherSchemas {
 		return
 	}
-	if !otherSchemas {
-		return
-	}
-	set, err := f.compile(now, known)
-	if err == nil {
-		f.valid = true
-	} else if f.valid {
-		set, _ = f.compile(now, f.options.Schemas)
+	good := f.good
+	set, err := f.load(now, known)
+	if wrong, is := errors.AsType[*Error](err); is && otherSchemas && good != nil {
+		wrong.Unfit = good == now
+		options := f.options
+		options.Schemas, options.Unchecked = known, true
+		set, _ = rules.Load(good.files, options) // They had no mistakes.
 	}
 	changed(set, err)
+}
+
+// named lists the resources that the files name, and those that the rules in effect name.
+func (f *Files) named(now *parsed) []apischema.GroupVersionResource {
+	out := slices.Clone(now.resources)
+	if f.good == nil || f.good == now {
+		return out
+	}
+	for _, gvr := range f.good.resources {
+		if !slices.Contains(out, gvr) {
+			out = append(out, gvr)
+		}
+	}
+	return out
 }
 
 // directoriesOf lists the directories in which a change of the contents shows: of the paths, and those that links
@@ -112,7 +129,7 @@ func Follow(ctx context.Context, clock clock.WithTicker, log *slog.Logger, look 
 		for wanted := look(); w.watch(wanted); {
 			wanted = look()
 		}
-		if ctx.Err() != nil || !w.wait(ctx) {
+		if ctx.Err() != nil || !w.wait(ctx, nil) {
 			return
 		}
 	}
@@ -184,12 +201,16 @@ func (w *watcher) watch(wanted []string) (isNew bool) {
 	return isNew
 }
 
-// wait returns true when there may be changes, false when the context is done.
-func (w *watcher) wait(ctx context.Context) bool {
+// wait returns true when there may be changes, in directories or for another reason, false when the context is done.
+func (w *watcher) wait(ctx context.Context, changed <-chan struct{}) bool {
 	for {
 		select {
 		case <-ctx.Done():
 			return false
+		case <-changed:
+			if w.timer == nil { // A burst ends by itself.
+				return true
+			}
 		case event := <-w.events:
 			switch {
 			case !w.careful || !event.Has(fsnotify.Write):

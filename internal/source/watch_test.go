@@ -243,7 +243,7 @@ func TestWatchPolls(t *testing.T) {
 	fake := clocktesting.NewFakeClock(time.Now())
 	w := &watcher{clock: fake, ticker: fake.NewTicker(poll)}
 	fake.Step(poll)
-	if !w.wait(t.Context()) {
+	if !w.wait(t.Context(), nil) {
 		t.Error("a tick is time to look again")
 	}
 }

@@ -230,17 +230,16 @@ type syncedCaches struct {
 
 // cacheState is what is known of one cache.
 type cacheState struct {
-	listed   bool  // all objects have been queued that it had when it became complete, and what follows from that; its store is complete before
-	anew     bool  // it had been denied, and is not complete again yet
-	denied   bool  // err says why
-	failures int   // of its first list
-	err      error // of the last attempt
+	listed bool  // all objects have been queued that it had when it became complete, and what follows from that; its store is complete before
+	anew   bool  // it had been denied, and is not complete again yet
+	denied bool  // err says why
+	err    error // of the last attempt of its first list
 }
 
-// waits reports whether a cache may be listed soon. With a limit, one that has failed so often is given up.
-func (s cacheState) waits(limit int) bool {
+// waits reports whether a cache may be listed soon.
+func (s cacheState) waits() bool {
 	terminal := s.err != nil && write.Classify(s.err) == write.Terminal
-	return !s.listed && !s.denied && !terminal && (limit == 0 || s.failures < limit)
+	return !s.listed && !s.denied && !terminal
 }
 
 // get returns what is known of a cache.

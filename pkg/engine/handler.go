@@ -77,7 +77,7 @@ func (h handler) again(key informer.Key, anew bool) {
 
 // Troubled implements [informer.Handler].
 func (h handler) Troubled(key informer.Key, err error) {
-	h.synced.change(key, func(s *cacheState) { s.failures, s.err = s.failures+1, err })
+	h.synced.change(key, func(s *cacheState) { s.err = err })
 	h.tracker.check()
 	h.loader.checkPending()
 }

@@ -58,7 +58,7 @@ func (l *loader) missing(next *active) []informer.Key {
 	before := l.active.Load()
 	return slices.DeleteFunc(slices.Clone(next.all), func(key informer.Key) bool {
 		if before.filters[key] == nil {
-			return !l.synced.get(key).waits(0)
+			return !l.synced.get(key).waits()
 		}
 		return !l.caches.View(key, "", "").Narrow
 	})

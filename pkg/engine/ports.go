@@ -70,6 +70,8 @@ type Pace struct {
 	Workers int // default: 10
 	// Limiter is that of Writer, Live and Caches; default: none. A write waits for its turn before what it depends on is read.
 	Limiter *client.Limiter
+	// CacheSyncTimeout is how long [Engine.Settle] waits for first lists; 0 for as long as it takes.
+	CacheSyncTimeout time.Duration
 }
 
 // Detail is how much is told of what rules decide.
@@ -186,6 +188,7 @@ type Report struct {
 	Waiting   int // objects of which a rule waits for time to pass
 	Failures  []Failure
 	Unlisted  []informer.Status // what could not be listed
+	TimedOut  bool              // some of that was not listed within [Pace.CacheSyncTimeout]
 	// Unkept is why the housekeeping could not be done, nil where it was or there is
 	// none.
 	Unkept error

@@ -8,8 +8,8 @@ import (
 )
 
 // Settle lets the rules act until nothing is left that can be done now, and
-// reports. What may get better by itself is tried a few times; no timer is
-// waited for. The error is that of the context, or of starting.
+// reports. What may get better by itself is tried a few times, and first lists for [Pace.CacheSyncTimeout]; no
+// timer of a rule is waited for. The error is that of the context, or of starting.
 func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
 	if e.runs() == stepwise {
 		return Report{}, errDriven
@@ -30,6 +30,17 @@ func (e *Engine) Settle(ctx context.Context, set *rules.Set) (Report, error) {
 		defer close(finished)
 		e.Run(running)
 	}()
+	if timeout := e.options.CacheSyncTimeout; timeout > 0 {
+		timer := e.options.Clock.NewTimer(timeout)
+		go func() {
+			defer timer.Stop()
+			select {
+			case <-timer.C():
+				e.tracker.giveUp(fmt.Errorf("it was not listed within %s", timeout))
+			case <-running.Done():
+			}
+		}()
+	}
 	err := e.tracker.wait(ctx, true)
 	if err != nil {
 		err = fmt.Errorf("settling: %w", err)

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -203,6 +205,9 @@ func TestSettleGivesUpOnALostEcho(t *testing.T) {
 	})
 }
 
+// cacheSyncTimeout is that of engines that do not wait for ever.
+const cacheSyncTimeout = 2 * time.Minute
+
 // failures answers as an API server that cannot be reached for a while.
 func failures(n int) func(plan.Operation) *write.Result {
 	return func(plan.Operation) *write.Result {
@@ -216,19 +221,39 @@ func failures(n int) func(plan.Operation) *write.Result {
 func TestSettleReportsWhatCannotBeListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
+		c.tune = func(o *engine.Options) { o.CacheSyncTimeout = cacheSyncTimeout }
 		set := load(t, labelled)
 		key := set.Selections()[0]
 		c.unsynced[key] = true
 		e := c.engine()
 		go func() {
-			for range 8 {
+			for range 20 { // However often it is tried.
 				pass(time.Second)
 				c.handler.Troubled(key, errRefused)
 			}
 		}()
+		began := time.Now()
 		report, err := e.Settle(t.Context(), set)
-		if err != nil || len(report.Unlisted) != 1 || report.Unlisted[0].Key != key {
+		if err != nil || !report.TimedOut || len(report.Unlisted) != 1 || report.Unlisted[0].Key != key || !errors.Is(report.Unlisted[0].Err, errRefused) {
 			t.Errorf("err %v, report %+v, want the one cache that cannot be listed", err, report)
+		}
+		if took := time.Since(began); took != cacheSyncTimeout {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// TestSettleReportsWhatIsNotAnswered holds that a list without an answer ends, too.
+func TestSettleReportsWhatIsNotAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		c.tune = func(o *engine.Options) { o.CacheSyncTimeout = cacheSyncTimeout }
+		set := load(t, labelled)
+		key := set.Selections()[0]
+		c.unsynced[key] = true
+		report, err := c.engine().Settle(t.Context(), set)
+		if err != nil || !report.TimedOut || len(report.Unlisted) != 1 || report.Unlisted[0].Key != key {
+			t.Errorf("err %v, report %+v, want the one cache that is not listed", err, report)
 		}
 	})
 }

@@ -35,6 +35,7 @@ type tracker struct {
 	rounds  map[Key]int           // of writes
 	answers map[write.Class]int   // to all writes
 	unkept  error                 // why the housekeeping could not be done
+	late    error                 // why first lists are not waited for any more, nil while they are
 }
 
 // begin keeps books from now on, new ones each time. The caches are to be listed first, and with house, the housekeeping done once.
@@ -43,6 +44,14 @@ func (o *tracker) begin(caches []informer.Key, house bool) {
 	defer o.mu.Unlock()
 	o.calm, o.caches, o.house, o.unkept = make(chan struct{}), caches, house, nil
 	o.delayed, o.looks, o.rounds, o.answers = map[Key]bool{}, map[Key]guard.Outcome{}, map[Key]int{}, map[write.Class]int{}
+}
+
+// giveUp ends the wait for first lists.
+func (o *tracker) giveUp(why error) {
+	o.mu.Lock()
+	o.late = why
+	o.mu.Unlock()
+	o.check()
 }
 
 // later notes that an object is looked at again after a while.
@@ -154,7 +163,12 @@ func (o *tracker) summary() Report {
 		Unkept: o.unkept,
 	}
 	for _, key := range o.caches {
-		if s := o.synced.get(key); !s.listed && s.err != nil {
+		s := o.synced.get(key)
+		if o.late != nil && s.waits() {
+			out.TimedOut = true
+			s.err = errors.Join(o.late, s.err)
+		}
+		if !s.listed && s.err != nil {
 			out.Unlisted = append(out.Unlisted, informer.Status{Key: key, Err: s.err})
 		}
 	}
@@ -175,7 +189,7 @@ func (o *tracker) summary() Report {
 // working reports whether something is still to be listed or to be looked at; the lock is held.
 func (o *tracker) working() bool {
 	return len(o.delayed) > 0 || o.lanes != nil && !o.lanes.Idle() ||
-		slices.ContainsFunc(o.caches, func(key informer.Key) bool { return o.synced.get(key).waits(attempts) })
+		o.late == nil && slices.ContainsFunc(o.caches, func(key informer.Key) bool { return o.synced.get(key).waits() })
 }
 
 // check tells who waits for the end of the work.

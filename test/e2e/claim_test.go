@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestSecondOfAnInstance holds that a process is refused while another one runs as the same instance, unless it is forced, or is
@@ -48,5 +50,31 @@ spec:
 	}
 	if output, code := once(t, args...); code != 0 {
 		t.Errorf("nobody else runs, and it ended with %d:\n%s", code, output)
+	}
+}
+
+// TestSecondOfTheCluster holds that a process is refused that runs the rule sets in the cluster while another one does, whether that one
+// elects a leader or not.
+func TestSecondOfTheCluster(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	args := []string{"--force=false", "--namespace", namespace, "--rules-from-cluster"}
+	for name, more := range map[string][]string{"alone": nil, "leader": {"--leader-elect"}} {
+		first := start(t, append(args, more...)...)
+		eventually(t, "the first has the Lease", func() bool {
+			found, err := client(t).Resource(leases).Namespace(namespace).Get(t.Context(), "dyncontroller", metav1.GetOptions{})
+			return err == nil && field(found, "spec", "holderIdentity") != nil && field(found, "spec", "holderIdentity") != ""
+		})
+		holder, _ := field(get(t, leases, namespace, "dyncontroller"), "spec", "holderIdentity").(string)
+		for _, once := range []string{"--once=false", "--once"} {
+			second := start(t, append(args, once)...)
+			<-second.done
+			if told := second.output.String(); second.code != 3 || !strings.Contains(told, "the rule sets in the cluster") || !strings.Contains(told, holder) {
+				t.Errorf("%s, %s: ended with %d:\n%s", name, once, second.code, told)
+			}
+		}
+		if code := first.wait(t); code != 0 {
+			t.Errorf("%s: the first ended with %d", name, code)
+		}
 	}
 }

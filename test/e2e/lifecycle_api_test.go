@@ -15,6 +15,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/internal/cli"
 )
 
 // converter is a conversion webhook that can be stopped, and started at the same address.
@@ -112,6 +114,22 @@ func TestConversionFails(t *testing.T) {
 	p.calm(t, d, since, 6)
 	if n := p.lines(broken, d.plural+"."); n > 2 {
 		t.Errorf("the log has %d lines about it though nothing has changed", n)
+	}
+
+	// A run that ends says what it waits for, and ends. So does a dry run.
+	for _, command := range []string{"run", "diff"} {
+		began, output := time.Now(), &buffer{}
+		code := cli.Run(t.Context(), cli.Process{
+			Args: []string{
+				command, "--kubeconfig", cluster(t).Kubeconfig(), "--rules", rulesFile(t, namespace, d.rules("v2")), "--once", "--force", "--cache-sync-timeout", "10s",
+			},
+			Stdin: strings.NewReader(""), Stdout: output, Stderr: output, Version: "test",
+		})
+		told := output.String()
+		if code != 2 || time.Since(began) > 30*time.Second || !strings.Contains(told, "it was not listed within 10s") ||
+			strings.Count(told, "storage is (re)initializing")+strings.Count(told, "conversion webhook for") < 2 {
+			t.Errorf("%s ended with %d after %s:\n%s", command, code, time.Since(began), told)
+		}
 	}
 	others(t, namespace, "3")
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,19 +12,25 @@ import (
 
 var shops = apischema.GroupVersionResource{Group: "shops.example.com", Version: "v1", Resource: "shops"}
 
-// shopCRD is the CRD of shops, whose spec has these fields.
+// shopCRD installs the CRD of shops, whose spec has these fields.
 func shopCRD(t *testing.T, fields string) {
+	t.Helper()
+	specCRD(t, "shops", "Shop", "{type: object, properties: "+fields+"}")
+}
+
+// specCRD installs a CRD of the group shops.example.com, with the schema of the spec.
+func specCRD(t *testing.T, plural, kind, schema string) {
 	t.Helper()
 	path := rulesFile(t, "", fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: shops.shops.example.com}
+metadata: {name: %[1]s.shops.example.com}
 spec:
   group: shops.example.com
   scope: Namespaced
-  names: {plural: shops, singular: shop, kind: Shop}
+  names: {plural: %[1]s, kind: %[2]s}
   versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: %s}}}}}
-`, fields))
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: %[3]s}}}}
+`, plural, kind, schema))
 	if err := cluster(t).InstallCRDs(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
@@ -102,5 +109,94 @@ spec:
 	eventually(t, "other rules act", func() bool { return field(get(t, configmaps, namespace, "c"), "data", "other") == "acts" })
 	if code := p.wait(t); code != 0 {
 		t.Errorf("ended with %d", code)
+	}
+}
+
+// TestRuleDoesNotFit holds that a rule of a file that does not fit a changed schema keeps no other rule from its work: neither those that
+// apply objects of the same custom resource, nor those of other sets.
+func TestRuleDoesNotFit(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	specCRD(t, "shops", "Shop", "{type: object, properties: {name: {type: string}, other: {type: string}}}")
+	specCRD(t, "signs", "Sign", "{type: object, properties: {text: {type: string}}}")
+	const set = `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: NAME, namespace: NAMESPACE}
+spec:
+  resources:
+    configmaps: {version: v1, resource: configmaps, labelSelector: shop=yes}
+    shops: {group: shops.example.com, version: v1, resource: shops}
+    signs: {group: shops.example.com, version: v1, resource: signs}
+  rules:
+`
+	p := start(t, "--rules", rulesFile(t, namespace, strings.Replace(set, "NAME", "one", 1)+`
+  - name: fits
+    watch: configmaps
+    actions: [{apply: {resource: shops, manifest: {metadata: {name: "${object.metadata.name}"}, spec: {name: x}}}}]
+  - name: does-not-fit
+    watch: configmaps
+    when: object.data?.other == "yes"
+    actions: [{apply: {resource: shops, manifest: {metadata: {name: other}, spec: {other: x}}}}]
+---`+strings.Replace(set, "NAME", "two", 1)+`
+  - name: sign
+    watch: configmaps
+    actions: [{apply: {resource: signs, manifest: {metadata: {name: "${object.metadata.name}"}, spec: {text: x}}}}]
+`))
+	made := func(name string) func() bool {
+		return func() bool {
+			_, noShop := client(t).Resource(shops).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+			_, noSign := client(t).Resource(shops.GroupVersion().WithResource("signs")).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+			return noShop == nil && noSign == nil
+		}
+	}
+	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: before, labels: {shop: "yes"}}}`)
+	eventually(t, "the rules act", made("before"))
+	specCRD(t, "shops", "Shop", "{type: object, required: [name], properties: {name: {type: string}, other: {type: string}}}")
+	eventually(t, "the log says that a rule does not fit", func() bool {
+		return strings.Contains(p.output.String(), "do not fit the schemas of the cluster")
+	})
+	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: after, labels: {shop: "yes"}}}`)
+	eventually(t, "the other rules act", made("after"))
+	if code := p.wait(t); code != 0 {
+		t.Errorf("ended with %d", code)
+	}
+}
+
+// TestCRDComes holds that rules act on objects of a CRD soon after it was installed, and that a warning is logged once.
+func TestCRDComes(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	p := start(t, "--rules", rulesFile(t, namespace, `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: one, namespace: NAMESPACE}
+spec:
+  resources:
+    shops: {group: shops.example.com, version: v1, resource: shops}
+    configmaps: {version: v1, resource: configmaps, labelSelector: never=there}
+  rules:
+  - name: mark
+    watch: shops
+    when: object.metadata.labels.marked != "yes"
+    actions: [{patch: {merge: {metadata: {labels: {marked: "yes"}}}}}]
+  - name: unlimited
+    watch: configmaps
+    when: object.data?.x == "y"
+    actions: [{delete: {}}]
+`))
+	eventually(t, "it runs", func() bool { return strings.Contains(p.output.String(), "starting") })
+	const poll = 10 * time.Second
+	lets(t, poll/5) // The files have been read a second time.
+	shopCRD(t, `{name: {type: string}}`)
+	began := time.Now()
+	create(t, shops, namespace, `{apiVersion: shops.example.com/v1, kind: Shop, metadata: {name: a}}`)
+	eventually(t, "the rule acts", func() bool { return field(get(t, shops, namespace, "a"), "metadata", "labels", "marked") == "yes" })
+	if took := time.Since(began); took > poll/2 {
+		t.Errorf("it took %s", took)
+	}
+	lets(t, poll/2) // The schema has come, too.
+	if n := strings.Count(p.output.String(), "code=unlimited-delete"); n != 1 {
+		t.Errorf("the warning is logged %d times", n)
 	}
 }

@@ -103,7 +103,7 @@ func TestOutdated(t *testing.T) {
 		"forbidden":  {reason: "Once may be for the server; that it goes on says that what is not told may have changed.", list: errForbidden, watch: errForbidden, soon: before, later: nothing, again: true},
 		"failing":    {reason: "Once is nothing; that it goes on says that it will.", list: errConversion, watch: errConversion, soon: before, later: nothing, again: true},
 		"overloaded": {reason: "It has too much to do, and may have nothing to tell.", list: errOverloaded, watch: errOverloaded, soon: before, later: before},
-		"unreadable": {reason: "It cannot read what it has, which it calls overload.", list: errUncached, watch: errUncached, soon: nothing, later: nothing, again: true},
+		"unreadable": {reason: "It cannot read what it has, which it calls overload. Once it says so after each change of the CRD.", list: errUncached, watch: errUncached, soon: before, later: nothing, again: true},
 		"unreached":  {reason: "Where nothing can be read nothing can be written either.", list: errUnreached, watch: errUnreached, soon: before, later: before},
 		"no watch":   {reason: "It lists instead.", watch: errForbidden, soon: before, later: before},
 	} {

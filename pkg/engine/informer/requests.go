@@ -137,6 +137,7 @@ func (r *running) begin(ctx context.Context, first bool, options *metav1.ListOpt
 		}
 		late := clock.RealClock{}.AfterFunc(maxFirstList, func() {
 			r.slow.Store(true)
+			r.set.log.Warn("the first list takes longer than ten seconds", "gvr", plan.ResourceName(r.key.GVR), "informer", r.key.String())
 			free()
 		})
 		end = func() {
@@ -457,7 +458,7 @@ func (e *listErrors) outdates(list bool, err error) bool {
 		return e.denied > 1
 	}
 	e.refused++
-	return e.refused >= maxRefusals || list && lasts(err) || isUncached(err)
+	return e.refused >= maxRefusals || list && lasts(err)
 }
 
 // invalidate notes that the cache has to be listed anew.
@@ -494,7 +495,7 @@ func (r *running) renew() {
 }
 
 // isUncached reports whether the API server cannot read the objects of a resource, as when a conversion webhook is down. It
-// answers that there are too many requests, and client-go has tried for ten seconds before it returns that.
+// answers that there are too many requests. It answers so for a moment, too, after it has started or a CRD has changed.
 func isUncached(err error) bool {
 	return apierrors.IsTooManyRequests(err) && strings.Contains(err.Error(), "storage is (re)initializing")
 }
