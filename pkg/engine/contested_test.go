@@ -158,7 +158,7 @@ func TestContests(t *testing.T) {
 		},
 		"Script": {
 			reason: "Somebody else knows better.", rules: atLeastThree, rival: (*rival).script,
-			want: []string{`spec.size of widgets.example.com ns/a: field manager "script" undoes what rule set/at-least-three writes`},
+			want: []string{`spec.size of widgets.example.com ns/a: field manager "script" (Update) undoes what rule set/at-least-three writes`},
 		},
 		"Admission": {
 			reason: "What is written does not stay as it is even in the answer.", rules: atLeastThree, rival: (*rival).admission,
@@ -171,7 +171,7 @@ func TestContests(t *testing.T) {
 		"MadeAgain": {
 			reason: "What a rule deletes comes back.", rules: gone, rival: (*rival).maker,
 			objects: []string{`{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: it}}`},
-			want:    []string{`items.example.com ns/it: field manager "maker" undoes what rule set/deletes writes`},
+			want:    []string{`items.example.com ns/it: field manager "maker" (Update) undoes what rule set/deletes writes`},
 		},
 	}
 	for name, tc := range tests {

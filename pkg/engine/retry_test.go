@@ -203,7 +203,7 @@ func TestRefusalsOfElementsAreLoggedOnce(t *testing.T) {
     - forEach: {name: "${['x', 'y', 'good', 'z']}"}
       apply: {resource: items, manifest: {metadata: {name: "${name}"}, spec: {x: 1}}}
 `
-	run(t, c, rule, func(t *testing.T, _ *engine.Engine) {
+	runWith(t, c, engine.Housekeeping{}, families(t, rule), func(t *testing.T, _ *engine.Engine) {
 		pass(time.Hour)
 		if got := c.logged(`level=WARN msg="write failed"`); got != 3 {
 			t.Errorf("it was said %d times:\n%s", got, c.log.String())
