@@ -28,14 +28,19 @@ type tracker struct {
 
 	mu      sync.Mutex
 	calm    chan struct{}         // closed when nothing is left but housekeeping, and made anew; nil while no books are kept
-	caches  []informer.Key        // that are to be listed first
+	lists                         // that come first
 	house   bool                  // there is housekeeping to do
 	delayed map[Key]bool          // objects that are looked at again after a while
 	looks   map[Key]guard.Outcome // of the last evaluation of each object
 	rounds  map[Key]int           // of writes
 	answers map[write.Class]int   // to all writes
 	unkept  error                 // why the housekeeping could not be done
-	late    error                 // why first lists are not waited for any more, nil while they are
+}
+
+// lists are the first lists that a settling engine waits for.
+type lists struct {
+	caches []informer.Key
+	late   error // why they are not waited for any more, nil while they are
 }
 
 // begin keeps books from now on, new ones each time. The caches are to be listed first, and with house, the housekeeping done once.
