@@ -169,7 +169,7 @@ func (w waits) Handle(_ context.Context, record slog.Record) error {
 			why = err.Error()
 		}
 	}
-	_, err := fmt.Fprintf(w.out, "waiting for %s: %s\n", what, printable(why))
+	_, err := fmt.Fprintf(w.out, "waiting for %s: %s\n", what, printable.Line(why))
 	return err //nolint:wrapcheck // The logger drops it.
 }
 
