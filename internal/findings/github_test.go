@@ -24,7 +24,7 @@ func TestGitHub(t *testing.T) {
 		"file only":     {"The file is known, the line is not.", document.Error{File: "a", Message: "m"}, "::error file=a,title=invalid::m"},
 		"input":         {"Standard input has no file to show it in.", document.Error{File: "-", Line: 1, Column: 2, Message: "m"}, "::error title=invalid::m"},
 		"flag":          {"What has no file says what it is about.", document.Error{File: "--param a.b", Message: "m"}, "::error title=invalid::--param a.b: m"},
-		"escapes":       {"Per cent signs and line breaks would end or change the message.", document.Error{Message: "50%25\r\n::error::x, y: z"}, "::error title=invalid::50%2525%0D%0A::error::x, y: z"},
+		"escapes":       {"Per cent signs and line breaks would end or change the message.", document.Error{Message: "50%25\r\n::error::x, y: z"}, `::error title=invalid::50%2525\u000d\n::error::x, y: z`},
 		"escapes, file": {"In a property, colons and commas would, too.", document.Error{File: "a,b:c%\n.yaml", Message: "m"}, "::error file=a%2Cb%3Ac%25%0A.yaml,title=invalid::m"},
 	}
 	for name, tc := range cases {

@@ -104,14 +104,14 @@ func TestReadCRDs(t *testing.T) {
 	}
 }
 
-// TestReadCRDsLinks holds that a link to a file is followed, as mounted ConfigMaps
+// TestReadCRDsLinks holds that a link to a file in the folder is followed, as mounted ConfigMaps
 // want it, and one to a folder is not, since it may lead back.
 func TestReadCRDsLinks(t *testing.T) {
 	directory := t.TempDir()
-	write(t, directory, map[string]string{"d/": "", "elsewhere/": ""})
-	write(t, directory, map[string]string{"elsewhere/a.yaml": definition("shops"), "elsewhere/b.yaml": definition("tills")})
+	write(t, directory, map[string]string{"d/": "", "d/..data/": ""})
+	write(t, directory, map[string]string{"d/..data/a.yaml": definition("shops"), "d/..data/b.yaml": definition("tills")})
 	for link, to := range map[string]string{
-		"d/a.yaml": "../elsewhere/a.yaml", "d/back.yaml": ".", "d/back": "..", "d/dangling": "nowhere",
+		"d/a.yaml": "..data/a.yaml", "d/back.yaml": ".", "d/back": "..", "d/dangling": "nowhere",
 	} {
 		if err := os.Symlink(to, filepath.Join(directory, link)); err != nil {
 			t.Fatal(err)
