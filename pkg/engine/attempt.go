@@ -413,7 +413,9 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 			a.verifier.own[result.Echo.Object.UID] = true
 		}
 	}
-	if !result.Class.Failed() {
+	if result.Class == write.Simulated {
+		a.Hold(sent.Operation, nil) // What is stored has no finalizer of it.
+	} else if !result.Class.Failed() {
 		a.Hold(sent.Operation, result.Object)
 	}
 	switch class := result.Class; {

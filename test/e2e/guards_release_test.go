@@ -159,7 +159,7 @@ func TestGuardsOfReleases(t *testing.T) {
 func carriesOut(t *testing.T, wish plan.Wish, givesUp bool) {
 	t.Helper()
 	built := plan.Build([]plan.Wish{wish}, plan.Options{})
-	if len(built.Operations) != 1 || built.Operations[0].GivesUp != givesUp {
+	if len(built.Operations) != 1 || built.Operations[0].Orphans() != givesUp {
 		t.Fatalf("the plan for %v is %+v", wish.Body, built)
 	}
 	result := writer(t).Write(t.Context(), built.Operations[0])

@@ -163,8 +163,8 @@ func TestStatusGuards(t *testing.T) {
 		"Recreated": {"Another object has the name now.", recreate, write.Stale},
 		"Deleted":   {"The object is gone: the answer is that of a resource without the subresource.", remove, write.Stale},
 		"WrongUID": {
-			"Only here is the uid ignored; the right resourceVersion can only be that of the right object.",
-			func(_ *testing.T, o *plan.Object) { o.UID = wrongUID }, write.Written,
+			"Only here does the API server ignore the uid. It answers with another object than the one that was asked for.",
+			func(_ *testing.T, o *plan.Object) { o.UID = wrongUID }, write.Ambiguous,
 		},
 	} {
 		for _, patch := range []plan.Type{plan.Merge, plan.JSON, plan.Apply} {

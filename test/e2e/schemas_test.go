@@ -117,7 +117,7 @@ spec:
 func TestRuleDoesNotFit(t *testing.T) {
 	alongside(t)
 	namespace := cluster(t).Namespace(t)
-	specCRD(t, "shops", "Shop", "{type: object, properties: {name: {type: string}, other: {type: string}}}")
+	specCRD(t, "stores", "Store", "{type: object, properties: {name: {type: string}, other: {type: string}}}")
 	specCRD(t, "signs", "Sign", "{type: object, properties: {text: {type: string}}}")
 	const set = `
 apiVersion: dyncontroller.dev/v1alpha1
@@ -126,18 +126,18 @@ metadata: {name: NAME, namespace: NAMESPACE}
 spec:
   resources:
     configmaps: {version: v1, resource: configmaps, labelSelector: shop=yes}
-    shops: {group: shops.example.com, version: v1, resource: shops}
+    stores: {group: shops.example.com, version: v1, resource: stores}
     signs: {group: shops.example.com, version: v1, resource: signs}
   rules:
 `
 	p := start(t, "--rules", rulesFile(t, namespace, strings.Replace(set, "NAME", "one", 1)+`
   - name: fits
     watch: configmaps
-    actions: [{apply: {resource: shops, manifest: {metadata: {name: "${object.metadata.name}"}, spec: {name: x}}}}]
+    actions: [{apply: {resource: stores, manifest: {metadata: {name: "${object.metadata.name}"}, spec: {name: x}}}}]
   - name: does-not-fit
     watch: configmaps
     when: object.data?.other == "yes"
-    actions: [{apply: {resource: shops, manifest: {metadata: {name: other}, spec: {other: x}}}}]
+    actions: [{apply: {resource: stores, manifest: {metadata: {name: other}, spec: {other: x}}}}]
 ---`+strings.Replace(set, "NAME", "two", 1)+`
   - name: sign
     watch: configmaps
@@ -145,14 +145,14 @@ spec:
 `))
 	made := func(name string) func() bool {
 		return func() bool {
-			_, noShop := client(t).Resource(shops).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+			_, noShop := client(t).Resource(shops.GroupVersion().WithResource("stores")).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
 			_, noSign := client(t).Resource(shops.GroupVersion().WithResource("signs")).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
 			return noShop == nil && noSign == nil
 		}
 	}
 	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: before, labels: {shop: "yes"}}}`)
 	eventually(t, "the rules act", made("before"))
-	specCRD(t, "shops", "Shop", "{type: object, required: [name], properties: {name: {type: string}, other: {type: string}}}")
+	specCRD(t, "stores", "Store", "{type: object, required: [name], properties: {name: {type: string}, other: {type: string}}}")
 	eventually(t, "the log says that a rule does not fit", func() bool {
 		return strings.Contains(p.output.String(), "do not fit the schemas of the cluster")
 	})
@@ -166,18 +166,18 @@ spec:
 // TestCRDComes holds that rules act on objects of a CRD soon after it was installed, and that a warning is logged once.
 func TestCRDComes(t *testing.T) {
 	alongside(t)
-	namespace := cluster(t).Namespace(t)
+	namespace, stalls := cluster(t).Namespace(t), shops.GroupVersion().WithResource("stalls")
 	p := start(t, "--rules", rulesFile(t, namespace, `
 apiVersion: dyncontroller.dev/v1alpha1
 kind: RuleSet
 metadata: {name: one, namespace: NAMESPACE}
 spec:
   resources:
-    shops: {group: shops.example.com, version: v1, resource: shops}
+    stalls: {group: shops.example.com, version: v1, resource: stalls}
     configmaps: {version: v1, resource: configmaps, labelSelector: never=there}
   rules:
   - name: mark
-    watch: shops
+    watch: stalls
     when: object.metadata.labels.marked != "yes"
     actions: [{patch: {merge: {metadata: {labels: {marked: "yes"}}}}}]
   - name: unlimited
@@ -188,10 +188,10 @@ spec:
 	eventually(t, "it runs", func() bool { return strings.Contains(p.output.String(), "starting") })
 	const poll = 10 * time.Second
 	lets(t, poll/5) // The files have been read a second time.
-	shopCRD(t, `{name: {type: string}}`)
+	specCRD(t, "stalls", "Stall", "{type: object, properties: {name: {type: string}}}")
 	began := time.Now()
-	create(t, shops, namespace, `{apiVersion: shops.example.com/v1, kind: Shop, metadata: {name: a}}`)
-	eventually(t, "the rule acts", func() bool { return field(get(t, shops, namespace, "a"), "metadata", "labels", "marked") == "yes" })
+	create(t, stalls, namespace, `{apiVersion: shops.example.com/v1, kind: Stall, metadata: {name: a}}`)
+	eventually(t, "the rule acts", func() bool { return field(get(t, stalls, namespace, "a"), "metadata", "labels", "marked") == "yes" })
 	if took := time.Since(began); took > poll/2 {
 		t.Errorf("it took %s", took)
 	}

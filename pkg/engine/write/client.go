@@ -69,6 +69,7 @@ func (c *Client) Write(ctx context.Context, operation plan.Operation) Result {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Timeout)
 	defer cancel()
 	if operation.Orphans() || operation.TakesOver {
+		return c.handOver(ctx, operation)
 	}
 	return c.send(ctx, operation)
 }
