@@ -104,7 +104,7 @@ func (s sending) mayBeTaken(result write.Result) bool {
 func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	record := a.record
 	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]int{}, Untold: map[plan.Rule]int{}}
-	a.Unheld = slices.Clone(a.Plan.Unheld)
+	a.Unheld = slices.DeleteFunc(slices.Clone(a.Plan.Unheld), func(rule plan.Rule) bool { return slices.Contains(record.simulated, rule) })
 	a.written, record.refusals.now = map[plan.Object]target{}, nil
 	a.known, record.ineffective = record.ineffective, a.Plan.Suppressed
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
@@ -413,8 +413,8 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 			a.verifier.own[result.Echo.Object.UID] = true
 		}
 	}
-	if result.Class == write.Simulated {
-		a.Hold(sent.Operation, nil) // What is stored has no finalizer of it.
+	if result.Class == write.Simulated || result.Class == write.Repeated {
+		a.record.simulated = append(a.record.simulated, a.Hold(sent.Operation, nil)...) // The object has no finalizer of it.
 	} else if !result.Class.Failed() {
 		a.Hold(sent.Operation, result.Object)
 	}

@@ -76,6 +76,8 @@ type sent struct {
 	// nameTaken says that something had the name of an object that was to be made, where the rules do not see it. It is looked for
 	// before the next request.
 	nameTaken bool
+	// simulated are the rules whose finalizers a dry run has put on: the object does not show them, and they are not sent again.
+	simulated []plan.Rule
 	names     naming.Unresolved
 }
 

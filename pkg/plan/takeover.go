@@ -14,14 +14,14 @@ func (o Operation) takesOver(current map[string]any) bool {
 	if current == nil || Label(body, LabelSet) == "" { // No patch may write the mark.
 		return false
 	}
-	former := func(entry map[string]any) bool { return !appliedBy(entry, o.Manager) && ownsMark(FieldSet(entry)) }
+	former := func(entry map[string]any) bool { return !appliedBy(entry, o.Manager) && OwnsMark(entry) }
 	return ownedFields(current, o.Manager, "") == nil || slices.ContainsFunc(elements(current, managedFieldsPath...), former) ||
 		Annotation(body, AdoptedAnnotation) != "" && givesUp(o, current)
 }
 
-// ownsMark reports whether a FieldsV1 tree has the mark of a set, which only those own that have made the child.
-func ownsMark(fields map[string]any) bool {
-	_, marked := Lookup(fields, Path{"f:metadata", "f:labels", "f:" + LabelSet})
+// OwnsMark reports whether an entry of managedFields has the mark of a set, which only those own that have made the child.
+func OwnsMark(entry map[string]any) bool {
+	_, marked := Lookup(FieldSet(entry), Path{"f:metadata", "f:labels", "f:" + LabelSet})
 	return marked
 }
 
@@ -59,7 +59,7 @@ func (o Operation) takenOver(stored map[string]any) []any {
 		case appliedBy(entry, o.Manager):
 			own = maps.Clone(entry)
 			continue
-		case ownsMark(fields):
+		case OwnsMark(entry):
 			taken = fields
 			if finalizers, held := Lookup(fields, Path{"f:metadata", "f:finalizers"}); held {
 				rest = map[string]any{"f:metadata": map[string]any{"f:finalizers": finalizers}}
@@ -169,7 +169,7 @@ func (o Operation) Former(stored map[string]any) (manager string) {
 		switch {
 		case appliedBy(entry, o.Manager):
 			return ""
-		case ownsMark(FieldSet(entry)):
+		case OwnsMark(entry):
 			if manager != "" || !isRule(entry) {
 				return ""
 			}

@@ -44,7 +44,6 @@ func TestRemovedVersion(t *testing.T) {
 	if err := apply(definitions, "", "test", both); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { deleteObject(t, definitions, "", "gadgets.removed.example.com") })
 	old, v1 := schema.GroupVersionResource{Group: "removed.example.com", Version: "v1beta1", Resource: "gadgets"}, schema.GroupVersionResource{Group: "removed.example.com", Version: "v1", Resource: "gadgets"}
 	for _, name := range []string{"moved", "late"} {
 		eventually(t, "it is served in both versions", func() bool {

@@ -42,6 +42,8 @@ type simulated struct {
 	metadata map[string]any
 	// taken are the fields that have another value, so that who applied them before does not own them any more.
 	taken []plan.Path
+	// takenOver is the manager that has taken over what former managers of a child owned, empty for none.
+	takenOver string
 }
 
 // Writer returns a writer that has the dry run remember what the given one simulates.
@@ -85,6 +87,9 @@ func (d *DryRun) remember(operation plan.Operation) (news bool, tell []*Caches) 
 		after.deletedAt = d.clock.Now().UTC().Format(time.RFC3339)
 	} else {
 		after.metadata = marks(operation.Predicted)
+	}
+	if operation.TakesOver {
+		after.takenOver = operation.Manager
 	}
 	for _, change := range operation.Changes {
 		if change.Before != nil {
@@ -160,7 +165,8 @@ func (s simulated) owned(entries []any) []any {
 		for _, path := range s.taken {
 			fields = without(fields, path)
 		}
-		if owns && len(fields) == 0 {
+		former := s.takenOver != "" && plan.Text(entry, "manager") != s.takenOver && plan.OwnsMark(entry)
+		if former || owns && len(fields) == 0 {
 			out[i] = map[string]any{}
 		}
 	}

@@ -131,11 +131,17 @@ type Progress struct {
 	Stopped bool
 }
 
-// Hold notes that the finalizers of an operation are on the watched object, as far as the answer shows it; it may show nothing.
-func (p *Progress) Hold(o plan.Operation, answered map[string]any) {
+// Hold notes that the finalizers of an operation are on the watched object, as far as the answer shows it; it may show nothing. It
+// returns the rules of these finalizers.
+func (p *Progress) Hold(o plan.Operation, answered map[string]any) (held []plan.Rule) {
 	p.Unheld = slices.DeleteFunc(p.Unheld, func(rule plan.Rule) bool {
-		return putsOn(o, rule) && (answered == nil || rule.Holds(answered))
+		holds := putsOn(o, rule) && (answered == nil || rule.Holds(answered))
+		if holds {
+			held = append(held, rule)
+		}
+		return holds
 	})
+	return held
 }
 
 func putsOn(o plan.Operation, rule plan.Rule) bool {
