@@ -139,14 +139,8 @@ func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
 			continue
 		}
 		now := &object{Object: one, taken: taken, over: over, revision: c.revision()}
-		switch {
-		case over != nil:
-		case was == nil || was.Generation != one.Generation || was.over != nil:
-			now.compilation = c.compiled(one, views)
-		case news:
-			now.compilation = c.recompiled(one, was.compilation, views)
-		default:
-			now.compilation = was.compilation
+		if over == nil {
+			now.compilation = c.compiledAfter(was, one, views, news)
 		}
 		now.mistakes = append(slices.Clone(now.found), now.misplaced()...)
 		switch {
@@ -162,6 +156,18 @@ func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
 			c.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", now.why())
 		}
 		c.objects[one.Key] = now
+	}
+}
+
+// compiledAfter compiles a set object, as far as what its version before was compiled to does not hold any more.
+func (c *core) compiledAfter(was *object, one source.Object, views *views, news bool) compilation {
+	switch {
+	case was == nil || was.Generation != one.Generation || was.over != nil:
+		return c.compiled(one, views)
+	case news:
+		return c.recompiled(one, was.compilation, views)
+	default:
+		return was.compilation
 	}
 }
 

@@ -36,7 +36,8 @@ func NewTree(directory string) (Tree, error) {
 			return Tree{directory, at}, nil
 		}
 	}
-	if here, err := os.Getwd(); err == nil && limited(here) && contains(here, directory) {
+	here, err := os.Getwd() //nolint:forbidigo // It says what a user works on, as the work tree of git does.
+	if err == nil && limited(here) && contains(here, directory) {
 		return Tree{directory, here}, nil
 	}
 	return Tree{directory, directory}, nil
@@ -122,8 +123,7 @@ func (t Tree) write(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	t.project = t.directory
-	if _, err := t.locate(absolute); err != nil {
+	if _, err := (Tree{t.directory, t.directory}).locate(absolute); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(t.directory, 0o755); err != nil {

@@ -2,14 +2,11 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +15,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/history"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -60,43 +56,6 @@ type attempt struct {
 	// pending is what was admitted, and has no answer yet.
 	pending []sending
 	outcome guard.Outcome
-}
-
-// target is an object as the last write has left it. It is closed where nothing more can be written to it: that is not known,
-// it is gone, or it is not as predicted.
-type target struct {
-	plan.Object
-	closed bool
-}
-
-// sending is an operation as it is sent, and as it was admitted.
-type sending struct {
-	plan.Operation
-	admitted plan.Operation
-	// prefix is that of a name which we chose, empty otherwise. resent says that the name was sent before, and that it is not
-	// known what became of that.
-	prefix string
-	resent bool
-	// answer is there where it is not sent at all.
-	answer *write.Result
-	// existing says that it is not made as an object that the rules do not see has the name. The Event is nil where that one is
-	// being deleted, so that it only takes time.
-	existing      bool
-	existingEvent *plan.Event
-	// known is what is known to have no effect, so that it is not sent.
-	known plan.Marks
-	at    time.Time // when it was sent
-}
-
-// overtaken reports whether the API server refused what was sent because somebody has written the object since.
-func (s sending) overtaken(result write.Result) bool {
-	return result.Class == write.Stale && !s.at.IsZero() && result.Echo != nil && !result.Echo.Gone &&
-		result.Echo.Object.UID == s.Target.UID && result.Echo.Object.ResourceVersion != s.Target.ResourceVersion
-}
-
-// mayBeTaken reports whether the API server has refused to make an object whose name another one may have, which the rules do not see.
-func (s sending) mayBeTaken(result write.Result) bool {
-	return s.Unseen != nil && s.Target.UID == "" && !s.at.IsZero() && slices.Contains([]write.Class{write.Stale, write.Taken, write.Terminal}, result.Class)
 }
 
 // carryOut sends the operations of the plan in order. A failed operation stops the later actions of its rules; other rules go
@@ -290,7 +249,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		}
 		return result
 	}
-	sent.Operation = a.predict(ctx, sent.Operation)
+	sent.Operation = a.verifier.predict(ctx, a.now, sent.Operation)
 	answer := a.verifier.confirm(ctx, sent.Operation)
 	lookFirst := a.record.nameTaken || sent.Unseen != nil && sent.Unseen.Event == nil || a.Settling // Tests show each request.
 	if answer == nil && lookFirst {
@@ -313,20 +272,6 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		return verifyAndSend()
 	}
 	return result
-}
-
-// predict returns an operation with what it does to the object as it is live, if that takes fields away which the manager gives up: a
-// cache may not have them, and has no entries of other managers. Where that cannot be read, or is another version, the operation is sent
-// as it was decided, and the API server says what becomes of it.
-func (a *attempt) predict(ctx context.Context, o plan.Operation) plan.Operation {
-	if !o.GivesUp || o.Orphans() || o.Target.UID == "" {
-		return o
-	}
-	there, err := a.live.Get(live.Keeping(ctx, nil), o.Target.GVR, o.Target.Namespace, o.Target.Name)
-	if err != nil || uidOf(there) != o.Target.UID || versionOf(there) != o.Target.ResourceVersion {
-		return o
-	}
-	return a.now.Predict(o, there)
 }
 
 // checkExisting looks at what has the name of an object that is to be made, where the rules may not see it. It returns the
@@ -356,7 +301,7 @@ func (a *attempt) checkExisting(ctx context.Context, sent *sending) *write.Resul
 		return &write.Result{}
 	}
 	over := a.now.Over(sent.Operation, there)
-	if !a.isOurs(over, there) || !a.now.sees(unseen, over.Predicted) {
+	if !isOurs(over, a.UID, there) || !a.now.sees(unseen, over.Predicted) {
 		sent.existing, sent.existingEvent = true, unseen.Event
 		return &write.Result{Class: write.Terminal, Err: errors.New(unseen.Event.Message)}
 	}
@@ -366,13 +311,6 @@ func (a *attempt) checkExisting(ctx context.Context, sent *sending) *write.Resul
 	}
 	sent.Operation = over
 	return nil
-}
-
-// isOurs reports whether an object is one that the rule made for the watched one.
-func (a *attempt) isOurs(o plan.Operation, object map[string]any) bool {
-	rule := o.Rules[0]
-	return plan.Label(object, plan.LabelSet) == rule.SetID() && plan.Label(object, plan.LabelRule) == rule.Name &&
-		plan.Label(object, plan.LabelOwnerUID) == string(a.UID)
 }
 
 // handleResult draws the conclusions from an answer.
@@ -395,18 +333,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	result.Err = a.Mask.Error(result.Err)
 	told := a.Mask.Operation(sent.Operation)
 	a.answered(sent, told, guard.Answer{Result: result, Effective: effective})
-	if sent.existingEvent != nil { // It is told of once an episode, rather than each time that it is tried.
-		if event := a.Mask.Event(*sent.existingEvent); a.record.events.Begin(&a.Attempt, event) {
-			a.log(a.Key).Warn("rule did not act", "rule", event.Rule.String(), "outcome", string(plan.Refused), "reason", event.Message)
-		}
-	}
-	if result.Class != write.Repeated {
-		a.options.Observer.Wrote(told, result.Class)
-		a.tracker.wrote(result.Class)
-		if !sent.existing {
-			a.logResult(ctx, sent, told, result)
-		}
-	}
+	a.tell(ctx, sent, told, result)
 	if result.Echo != nil {
 		a.expect(a.now, a.record, expectation{Echo: *result.Echo, mask: a.Mask}, result.Object)
 		if !result.Class.Failed() {
@@ -420,24 +347,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	}
 	switch class := result.Class; {
 	case class.Failed():
-		cause := causeOf(class, result.Err)
-		overtaken := sent.overtaken(result) && a.outcome.State != guard.Retry && !a.Settling
-		a.outcome.Fail(guard.Failure{
-			Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter, Reacts: sent.Part(sent.Rules[0]).Reacts,
-		})
-		if cause == guard.Retryable {
-			if a.record.unknown == nil {
-				a.record.unknown = plan.Marks{}
-			}
-			maps.Copy(a.record.unknown, sent.admitted.All())
-		}
-		a.Stopped = a.Stopped || outdates(class, effective)
-		a.Leave(sent.Operation, goesOn(a.outcome.Failures, sent.Rules[0], class))
-		a.separate(sent.Operation, cause == guard.Hopeless)
-		a.record.refusals.note(sent.Operation, cause, failureOf(sent.Operation, sent.prefix, sent.existingEvent, result.Err, a.Mask))
-		if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
-			a.outcome.State = guard.Waiting
-		}
+		a.fail(sent, result, effective)
 		return
 	case class == write.Simulated, class == write.Repeated:
 		maps.Copy(a.record.ineffective, sent.admitted.All()) // Without a name of our own.
@@ -467,6 +377,46 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	}
 }
 
+// tell logs and counts an answer.
+func (a *attempt) tell(ctx context.Context, sent sending, told plan.Operation, result write.Result) {
+	if sent.existingEvent != nil { // It is told of once an episode, rather than each time that it is tried.
+		if event := a.Mask.Event(*sent.existingEvent); a.record.events.Begin(&a.Attempt, event) {
+			a.log(a.Key).Warn("rule did not act", "rule", event.Rule.String(), "outcome", string(plan.Refused), "reason", event.Message)
+		}
+	}
+	if result.Class == write.Repeated {
+		return
+	}
+	a.options.Observer.Wrote(told, result.Class)
+	a.tracker.wrote(result.Class)
+	if !sent.existing {
+		sent.log(ctx, a.log(a.Key), &a.record.logged, told, result)
+	}
+}
+
+// fail draws the conclusions from an answer that says that an operation has failed.
+func (a *attempt) fail(sent sending, result write.Result, effective bool) {
+	class := result.Class
+	cause := causeOf(class, result.Err)
+	overtaken := sent.overtaken(result) && a.outcome.State != guard.Retry && !a.Settling
+	a.outcome.Fail(guard.Failure{
+		Rules: sent.Rules, Err: result.Err, Cause: cause, Told: sent.existing, After: result.RetryAfter, Reacts: sent.Part(sent.Rules[0]).Reacts,
+	})
+	if cause == guard.Retryable {
+		if a.record.unknown == nil {
+			a.record.unknown = plan.Marks{}
+		}
+		maps.Copy(a.record.unknown, sent.admitted.All())
+	}
+	a.Stopped = a.Stopped || outdates(class, effective)
+	a.Leave(sent.Operation, goesOn(a.outcome.Failures, sent.Rules[0], class))
+	a.separate(sent.Operation, cause == guard.Hopeless)
+	a.record.refusals.note(sent.Operation, cause, failureOf(sent.Operation, sent.prefix, sent.existingEvent, result.Err, a.Mask))
+	if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
+		a.outcome.State = guard.Waiting
+	}
+}
+
 // outdates reports whether an answer says that the snapshot is out of date, or may be. The rest of the plan was made from it, so the
 // caches are waited for, and the same write is not sent again. Where a live read shows that nothing has happened, other rules go on.
 func outdates(class write.Class, effective bool) bool {
@@ -478,7 +428,7 @@ func outdates(class write.Class, effective bool) bool {
 func (a *attempt) readBack(ctx context.Context, sent sending, result write.Result) (found write.Result, effective bool) {
 	if result.Class != write.Ambiguous {
 		strangers := result.Class == write.Taken && result.Object != nil
-		if strangers && sent.resent && a.isOurs(sent.Operation, result.Object) {
+		if strangers && sent.resent && isOurs(sent.Operation, a.UID, result.Object) {
 			result.Class, result.Err = write.Written, nil
 		}
 		switch {
@@ -567,32 +517,6 @@ func (a *attempt) remember(sent sending, result write.Result) {
 	a.log(a.Key).Warn("write had no effect and is not repeated", attrsOf(told)...)
 }
 
-// logResult names rules and fields but not their values, which may be secret. A refusal is loud once, until it is another one
-// or a write of the rule to the same object succeeds: what is tried again and again need not say so each time.
-func (a *attempt) logResult(ctx context.Context, sent sending, o plan.Operation, result write.Result) {
-	log := a.log(a.Key)
-	switch {
-	case result.Class == write.Stale:
-		log.Debug("write was out of date", append(attrsOf(o), []any{"err", result.Err}...)...)
-	case result.Class.Failed():
-		level, text := slog.LevelDebug, history.Brief(result.Err.Error())
-		for _, rule := range o.Rules {
-			if a.record.logged.add(trouble{rule, true, guard.KeyOf(sent.admitted.Target).Object()}, text) {
-				level = slog.LevelWarn
-			}
-		}
-		log.Log(ctx, level, "write failed", append(attrsOf(o), []any{"class", string(result.Class), "err", result.Err}...)...)
-	case result.Class == write.Simulated && o.Type == plan.Delete:
-		log.Info("would delete", append(attrsOf(o), "target", o.Target.String())...)
-	case result.Class == write.Simulated:
-		log.Info("would write", append(attrsOf(o), []any{"type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource}...)...)
-	case result.Class == write.Written && o.Type == plan.Delete:
-		log.Info("deleted", append(attrsOf(o), "target", o.Target.String())...)
-	case result.Class == write.Written:
-		log.Info("wrote", append(attrsOf(o), []any{"type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource}...)...)
-	}
-}
-
 // audit tells what audited rules would write, each change once for as long as they want it.
 func (a *attempt) audit(ctx context.Context) {
 	told := a.record.audited
@@ -606,42 +530,9 @@ func (a *attempt) audit(ctx context.Context) {
 		if told.Has(marks) {
 			continue
 		}
-		shown := a.Mask.Operation(a.predict(ctx, o))
+		shown := a.Mask.Operation(a.verifier.predict(ctx, a.now, o))
 		a.options.Observer.Wrote(shown, write.Audited)
 		a.tracker.wrote(write.Audited)
 		a.log(a.Key).With(attrsOf(shown)...).Info("would write", "type", string(o.Type), "subresource", o.Subresource, "mode", string(spec.Audit))
 	}
-}
-
-// attrsOf are the log attributes of an operation: rules and fields, each field with its rule where there are several. A deletion
-// changes no fields.
-func attrsOf(o plan.Operation) []any {
-	switch {
-	case len(o.Changes) == 0:
-		return []any{"rules", names(o.Rules)}
-	case len(o.Rules) > 1:
-		return []any{"rules", names(o.Rules), "changes", names(o.Changes)}
-	}
-	paths := make([]plan.Path, len(o.Changes))
-	for i, change := range o.Changes {
-		paths[i] = change.Path
-	}
-	return []any{"rules", names(o.Rules), "changes", names(paths)}
-}
-
-// texts are logged as slog logs a []string, in text without reflection.
-type texts []string
-
-// MarshalText implements [encoding.TextMarshaler].
-func (t texts) MarshalText() ([]byte, error) { return []byte("[" + strings.Join(t, " ") + "]"), nil }
-
-// MarshalJSON implements [json.Marshaler].
-func (t texts) MarshalJSON() ([]byte, error) { return json.Marshal([]string(t)) }
-
-func names[T interface{ String() string }](list []T) texts {
-	out := make(texts, len(list))
-	for i, element := range list {
-		out[i] = element.String()
-	}
-	return out
 }

@@ -199,6 +199,20 @@ func show(result *write.Result, object plan.Object, there map[string]any) {
 	}
 }
 
+// predict returns an operation with what it does to the object as it is live, if that takes fields away which the manager gives up: a
+// cache may not have them, and has no entries of other managers. Where that cannot be read, or is another version, the operation is sent
+// as it was decided, and the API server says what becomes of it.
+func (v *verifier) predict(ctx context.Context, now *active, o plan.Operation) plan.Operation {
+	if !o.GivesUp || o.Orphans() || o.Target.UID == "" {
+		return o
+	}
+	there, err := v.live.Get(live.Keeping(ctx, nil), o.Target.GVR, o.Target.Namespace, o.Target.Name)
+	if err != nil || uidOf(there) != o.Target.UID || versionOf(there) != o.Target.ResourceVersion {
+		return o
+	}
+	return now.Predict(o, there)
+}
+
 // others leaves out what the plan has written itself.
 func (v *verifier) others(objects []map[string]any) []map[string]any {
 	return slices.DeleteFunc(slices.Clone(objects), func(object map[string]any) bool { return v.own[uidOf(object)] })

@@ -273,19 +273,8 @@ func overlaid(fields map[string]any, current, body any) (after any, changed, own
 	if isMap && !have {
 		after, changed = map[string]any{}, true
 	}
-	for key, value := range wanted { // Nobody owns a list that is merged and has no elements. Whether it is stored is another matter.
-		empty, isList := value.([]any)
-		_, itself := fields["f:"+key]
-		if old, exists := Lookup(current, Path{key}); !isList || len(empty) > 0 || itself || exists && !IsEmpty(old) {
-			continue
-		} else if size++; exists {
-			continue
-		}
-		if !changed {
-			after, changed = shallow(after), true
-		}
-		after, _ = set(after, key, value, true)
-	}
+	after, changed, unowned := withEmptyLists(fields, current, after, changed, wanted)
+	size += unowned
 	if isScalar(body) || len(wanted)+len(list) != size {
 		return nil, false, false
 	}
@@ -312,6 +301,27 @@ func overlaid(fields map[string]any, current, body any) (after any, changed, own
 		after, _ = set(after, step, next, true)
 	}
 	return after, changed, true
+}
+
+// withEmptyLists returns a map with the empty lists of a body that are not there, and how many of its empty lists nobody owns: a list that
+// is merged and has no elements has no manager, whether it is stored or not.
+func withEmptyLists(fields map[string]any, current, after any, changed bool, body map[string]any) (with any, changes bool, unowned int) {
+	for key, value := range body {
+		list, isList := value.([]any)
+		_, itself := fields["f:"+key]
+		old, exists := Lookup(current, Path{key})
+		if itself || !isList || len(list) > 0 || exists && !IsEmpty(old) {
+			continue
+		}
+		if unowned++; exists {
+			continue
+		}
+		if !changed {
+			after, changed = shallow(after), true
+		}
+		after, _ = set(after, key, value, true)
+	}
+	return after, changed, unowned
 }
 
 // itemOf returns the item of a body that a name in a FieldsV1 tree stands for.

@@ -29,7 +29,7 @@ type Options struct {
 
 // Grain says what of a value a manager owns that applies it (KEP-555): each leaf of it by itself, or the whole. A nil Grain is of a
 // value of which nothing is known.
-type Grain interface {
+type Grain interface { //nolint:interfacebloat // A map and a list are asked about in the same way.
 	Below(key string) Grain // of a field of a map
 	Element() Grain         // of an element of a list
 	WholeMap() bool         // a map is owned, and replaced, as a whole

@@ -407,18 +407,31 @@ func agree(a claim, below Path, b claim) bool {
 	case a.merged && b.member && !b.absent:
 		return true // The API server merges finalizers as a set.
 	}
-	value, there := a.at(below)
-	if n > 0 {
-		parent, _ := a.at(below[:n-1])
+	value, there, comparable := a.wants(below, b)
+	switch {
+	case !comparable || there == b.absent:
+		return false
+	case !there:
+		return true
+	default:
+		return Equal(value, b.value) || b.made && reflect.TypeOf(value) == reflect.TypeOf(b.value)
+	}
+}
+
+// wants returns what the claim wants at a path below it, for which another claim is. It is not comparable where the other one has counted
+// the last step in another list.
+func (c claim) wants(below Path, other claim) (value any, there, comparable bool) {
+	value, there = c.at(below)
+	if n := len(below); n > 0 {
+		parent, _ := c.at(below[:n-1])
 		list, isList := parent.([]any)
-		if b.member { // The last step names an element of a list.
-			value, there = b.value, slices.ContainsFunc(list, func(element any) bool { return Equal(element, b.value) })
-		} else if isList && b.absent && isIndex(below[n-1]) { // The step was counted in another list.
-			return false
+		if other.member { // The last step names an element of a list.
+			value, there = other.value, slices.ContainsFunc(list, func(element any) bool { return Equal(element, other.value) })
+		} else if isList && other.absent && isIndex(below[n-1]) {
+			return nil, false, false
 		}
 	}
-	there = there && !a.absent
-	return there == !b.absent && (!there || Equal(value, b.value) || b.made && reflect.TypeOf(value) == reflect.TypeOf(b.value))
+	return value, there && !c.absent, true
 }
 
 // agreeInserted is agree where one of the claims is an insertion into a list, and the other is for something that many steps above it, or

@@ -69,7 +69,7 @@ func TestWriter(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	fmt.Fprint(printable.NewWriter(&out).Commands(), "::error::a\x1b ##[b")
+	_, _ = fmt.Fprint(printable.NewWriter(&out).Commands(), "::error::a\x1b ##[b")
 	if want := `::error::a\u001b ##\u005bb`; out.String() != want {
 		t.Errorf("want %q, have %q", want, out.String())
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -115,10 +116,7 @@ func (s site) becomes(t *testing.T, namespace string, more map[string]any, optio
 		want.Ports, want.ContainerPorts = []any{int64(8081)}, []any{int64(8081)}
 		want.Env = []any{"TOKEN", map[string]any{"secretKeyRef": map[string]any{"name": "x", "key": "token"}}}
 	}
-	data := want.Data.(map[string]any)
-	for key, value := range more {
-		data[key] = value
-	}
+	maps.Copy(want.Data.(map[string]any), more)
 	if diff := cmp.Diff(want, shopIn(t, namespace)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -157,7 +155,7 @@ func TestFormerManagers(t *testing.T) {
 		renamed.becomes(t, namespace, nil, "--prune")
 	})
 	t.Run("Adopted", func(t *testing.T) {
-		for name, make := range map[string]func(t *testing.T, gvr schema.GroupVersionResource, namespace, text string){
+		for name, makes := range map[string]func(t *testing.T, gvr schema.GroupVersionResource, namespace, text string){
 			"Created": func(t *testing.T, gvr schema.GroupVersionResource, namespace, text string) {
 				create(t, gvr, namespace, text)
 			},
@@ -170,10 +168,10 @@ func TestFormerManagers(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				namespace := start(t)
-				make(t, services, namespace, `{apiVersion: v1, kind: Service, metadata: {name: shop}, spec: {selector: {app: shop}, ports: [{name: http, port: 80, targetPort: 8080}]}}`)
-				make(t, deployments, namespace, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: shop}, spec: {replicas: 0, selector: {matchLabels: {app: shop}},
+				makes(t, services, namespace, `{apiVersion: v1, kind: Service, metadata: {name: shop}, spec: {selector: {app: shop}, ports: [{name: http, port: 80, targetPort: 8080}]}}`)
+				makes(t, deployments, namespace, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: shop}, spec: {replicas: 0, selector: {matchLabels: {app: shop}},
 					template: {metadata: {labels: {app: shop}}, spec: {containers: [{name: web, image: "example.com/web:1", ports: [{containerPort: 80, name: http}], env: [{name: TOKEN, value: plain}]}]}}}}`)
-				make(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: shop, labels: {tier: "yes"}}, data: {image: "1", old: "1", theirs: "1"}}`)
+				makes(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: shop, labels: {tier: "yes"}}, data: {image: "1", old: "1", theirs: "1"}}`)
 				adopting := oldSite
 				adopting.options = "adopt: true, prune: true"
 				adopting.becomes(t, namespace, map[string]any{"theirs": "1"})

@@ -80,7 +80,7 @@ func clientsMade(file *ast.File) map[token.Pos]string {
 			return true
 		}
 		if from, is := selector.X.(*ast.Ident); is {
-			for _, function := range strings.Fields(imported[from.Name]) {
+			for function := range strings.FieldsSeq(imported[from.Name]) {
 				if function == selector.Sel.Name {
 					out[selector.Pos()] = from.Name + "." + function
 				}

@@ -77,7 +77,7 @@ var writing = map[string]attempt{
 		rule: `actions: [{patch: {json: [{op: replace, path: /metadata/namespace, value: OTHER}]}}]`,
 	},
 	"patches-path": {
-		reason: "A subresource is one word.", outcome: forbidden, says: `spec.rules[0].actions[0].patch.subresource in body should match`,
+		reason: "A subresource is one of a few words.", outcome: forbidden, says: `spec.rules[0].actions[0].patch.subresource: Unsupported value`,
 		rule: `actions: [{patch: {subresource: "../../OTHER/x", merge: {data: {mine: x}}}}]`,
 	},
 	"deletes": {reason: "Deleting is no different,", rule: got + `actions: [{delete: {target: got}}]`, outcome: fails, says: atGot},

@@ -163,16 +163,10 @@ func (s *Set) adjust(change func(), anew func(*running) bool) {
 	defer s.mu.Unlock()
 	clients := map[*projection.Fields]dynamic.Interface{} // The caches of a resource share one.
 	start := func(key Key, keeps *projection.Fields, before *running) *running {
-		client, made := clients[keeps]
-		switch {
-		case made:
-		case s.options.Client == nil:
-			client = s.client
-		default:
-			client = s.options.Client(keeps)
+		if clients[keeps] == nil {
+			clients[keeps] = clientFor(s, keeps)
 		}
-		clients[keeps] = client
-		return s.start(key, keeps, client, before)
+		return s.start(key, keeps, clients[keeps], before)
 	}
 	for _, key := range s.wanted {
 		switch r, keeps := s.running[key], s.keeps[key.GVR]; {
@@ -186,6 +180,14 @@ func (s *Set) adjust(change func(), anew func(*running) bool) {
 			s.wider[key] = w
 		}
 	}
+}
+
+// clientFor returns a client for caches of the set that keep these fields.
+func clientFor(s *Set, keeps *projection.Fields) dynamic.Interface {
+	if s.options.Client == nil {
+		return s.client
+	}
+	return s.options.Client(keeps)
 }
 
 // complete tells that a cache is complete, once it has come as far as the one before it had. One that is wider than that takes

@@ -213,6 +213,24 @@ var (
 	unknown = &smd.TypeDef{Name: unknownName, Atom: unknownAtoms}
 )
 
+// atomOf returns how a type is merged, with nothing known of what is in it.
+func atomOf(t *Type) smd.Atom {
+	out := smd.Atom{Scalar: &scalar}
+	if t.Map != nil {
+		out.Map = &smd.Map{ElementType: unknownRef, ElementRelationship: smd.Separable}
+		if t.Map.Atomic {
+			out.Map.ElementRelationship = smd.Atomic
+		}
+	}
+	if t.List != nil {
+		out.List = &smd.List{ElementType: unknownRef, ElementRelationship: smd.Atomic}
+		if t.List.Kind != Atomic {
+			out.List.ElementRelationship, out.List.Keys = smd.Associative, t.List.Keys
+		}
+	}
+	return out
+}
+
 // ref returns the type of values.
 func (m *model) ref(t *Type, values ...any) smd.TypeRef {
 	if t == nil || t.Map == nil && t.List == nil && !t.Known() || t == open {
@@ -221,21 +239,7 @@ func (m *model) ref(t *Type, values ...any) smd.TypeRef {
 	at, known := m.refs[t]
 	if !known {
 		at = len(m.Types)
-		m.refs[t] = at
-		def := smd.TypeDef{Name: strconv.Itoa(at), Atom: smd.Atom{Scalar: &scalar}}
-		if t.Map != nil {
-			def.Map = &smd.Map{ElementType: unknownRef, ElementRelationship: smd.Separable}
-			if t.Map.Atomic {
-				def.Map.ElementRelationship = smd.Atomic
-			}
-		}
-		if t.List != nil {
-			def.List = &smd.List{ElementType: unknownRef, ElementRelationship: smd.Atomic}
-			if t.List.Kind != Atomic {
-				def.List.ElementRelationship, def.List.Keys = smd.Associative, t.List.Keys
-			}
-		}
-		m.Types = append(m.Types, def)
+		m.refs[t], m.Types = at, append(m.Types, smd.TypeDef{Name: strconv.Itoa(at), Atom: atomOf(t)})
 	}
 	def := m.Types[at]
 	if t.Map != nil && !t.Map.Atomic {

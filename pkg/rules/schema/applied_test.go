@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,9 +70,7 @@ func TestApplied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			object := func(l string, more map[string]any) map[string]any {
 				out := map[string]any{"n": int64(1)}
-				for key, v := range more {
-					out[key] = v
-				}
+				maps.Copy(out, more)
 				if v := decoded(t, l); v != nil {
 					out["l"] = v
 				}
