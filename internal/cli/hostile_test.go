@@ -102,7 +102,7 @@ spec:
 					switch {
 					case strings.ContainsFunc(line, func(r rune) bool { return r != '\t' && printable.Line(string(r)) != string(r) }):
 						t.Errorf("%q: %s has a control character: %q", args, stream, line)
-					case strings.HasPrefix(strings.TrimSpace(line), "::") && !(commands && stream == "stdout" && (strings.HasPrefix(line, "::error ") || strings.HasPrefix(line, "::notice "))),
+					case strings.HasPrefix(strings.TrimSpace(line), "::") && (!commands || stream != "stdout" || !strings.HasPrefix(line, "::error ") && !strings.HasPrefix(line, "::notice ")),
 						strings.Contains(line, "##["), strings.Contains(line, "##vso["):
 						t.Errorf("%q: %s has a command: %q", args, stream, line)
 					case strings.HasPrefix(line, "0 writes"), strings.HasPrefix(strings.TrimSpace(line), "0 writes") && args[len(args)-1] != "yaml":

@@ -11,8 +11,8 @@ import (
 )
 
 // selects is a RuleSet with a rule for each of so many selectors, from a number on.
-func selects(name, account string, from, count int) string {
-	text := strings.Replace(paints(name, account, "red"), "  resources: {configmaps: {version: v1, resource: configmaps}}\n  rules:\n", "  resources:\n", 1)
+func selects(name string, from, count int) string {
+	text := strings.Replace(paints(name, "ann", "red"), "  resources: {configmaps: {version: v1, resource: configmaps}}\n  rules:\n", "  resources:\n", 1)
 	resources, rule, _ := strings.Cut(text, "  - name: paint\n")
 	rules := "  rules:\n"
 	for i := from; i < from+count; i++ {
@@ -36,9 +36,9 @@ func TestAccountMaxCaches(t *testing.T) {
 			k.store(set)
 			return set
 		}
-		oldest := aged(asObject(t, selects("z", "ann", 0, 6)), 0)
-		large := aged(asObject(t, selects("m", "ann", 6, 100)), 1)
-		newest := aged(asObject(t, selects("a", "ann", 0, 3)), 2) // With caches that there are already.
+		oldest := aged(asObject(t, selects("z", 0, 6)), 0)
+		large := aged(asObject(t, selects("m", 6, 100)), 1)
+		newest := aged(asObject(t, selects("a", 0, 3)), 2) // With caches that there are already.
 		other := aged(asObject(t, paintsServices("bobs", "bob")), 3)
 		stop := k.start()
 		defer stop()
@@ -67,16 +67,16 @@ func TestAccountMaxCaches(t *testing.T) {
 		k.setObjects(large, newest, other, oldest)
 		expect("The oldest set has its 6, and 4 are left.", ready, over, "96 of 100 rules wait (paint-10, paint-11, paint-12, paint-13, paint-14, and 91 more): "+
 			"there are too many caches: the rules of ServiceAccount shop/ann need 106, and may have 10; use fewer selectors", 10)
-		large = edited(t, large, selects("m", "ann", 6, 101))
+		large = edited(t, large, selects("m", 6, 101))
 		k.setObjects(newest, large, other, oldest)
 		expect("Another rule changes nothing for the others.", ready, over, "97 of 101 rules wait", 10)
-		large = edited(t, large, selects("m", "ann", 100, 5))
+		large = edited(t, large, selects("m", 100, 5))
 		k.setObjects(newest, large, other, oldest)
 		expect("Other caches take the places of those from before.", ready, over, "1 of 5 rules wait (paint-104)", 10)
-		large = edited(t, large, selects("m", "ann", 100, 4))
+		large = edited(t, large, selects("m", 100, 4))
 		k.setObjects(newest, large, other, oldest)
 		expect("They fit.", ready, ready, "4 rules in effect", 10)
-		oldest = edited(t, oldest, selects("z", "ann", 0, 8))
+		oldest = edited(t, oldest, selects("z", 0, 8))
 		k.setObjects(newest, large, other, oldest)
 		expect("The oldest set takes what it needs.", ready, over, "2 of 4 rules wait (paint-102, paint-103)", 10)
 	})
@@ -96,7 +96,7 @@ func TestAccountRulesLimit(t *testing.T) {
 			return set
 		}
 		length := func(set source.Object) int64 { return int64(len(set.Document.Data)) }
-		oldest, middle, newest := aged(selects("z", "ann", 0, 2), 0), aged(selects("m", "ann", 0, 9), 1), aged(selects("a", "ann", 0, 1), 2)
+		oldest, middle, newest := aged(selects("z", 0, 2), 0), aged(selects("m", 0, 9), 1), aged(selects("a", 0, 1), 2)
 		other := aged(paintsServices("bobs", "bob"), 3)
 		k.options.Settings.AccountRules = length(oldest) + length(newest) + 100
 		stop := k.start()
@@ -117,14 +117,14 @@ func TestAccountRulesLimit(t *testing.T) {
 		if got := k.message(middle); !strings.Contains(got, want) {
 			t.Errorf("it says %q, want %q", got, want)
 		}
-		oldest = edited(t, oldest, selects("z", "ann", 0, 20))
+		oldest = edited(t, oldest, selects("z", 0, 20))
 		k.setObjects(newest, middle, oldest, other)
 		expect("The next version is too long, and leaves the one before in effect.", over, over, ready)
 		if got := k.message(oldest); !strings.Contains(got, "; the version before stays in effect") || k.tenant(shop("ann")).engine.Rules().IDs() == nil {
 			t.Errorf("it says %q", got)
 		}
-		oldest = edited(t, oldest, selects("z", "ann", 0, 1))
-		middle = edited(t, middle, selects("m", "ann", 0, 1))
+		oldest = edited(t, oldest, selects("z", 0, 1))
+		middle = edited(t, middle, selects("m", 0, 1))
 		k.setObjects(newest, middle, oldest, other)
 		expect("They are shorter, and the newest has no room.", ready, ready, over)
 		if got := k.tenant(shop("ann")).engine.Rules().IDs(); len(got) != 2 {

@@ -407,9 +407,9 @@ func agree(a claim, below Path, b claim) bool {
 	case a.merged && b.member && !b.absent:
 		return true // The API server merges finalizers as a set.
 	}
-	value, there, comparable := a.wants(below, b)
+	value, there, known := a.wants(below, b)
 	switch {
-	case !comparable || there == b.absent:
+	case !known || there == b.absent:
 		return false
 	case !there:
 		return true
@@ -418,9 +418,9 @@ func agree(a claim, below Path, b claim) bool {
 	}
 }
 
-// wants returns what the claim wants at a path below it, for which another claim is. It is not comparable where the other one has counted
+// wants returns what the claim wants at a path below it, for which another claim is. It is not known where the other one has counted
 // the last step in another list.
-func (c claim) wants(below Path, other claim) (value any, there, comparable bool) {
+func (c claim) wants(below Path, other claim) (value any, there, known bool) {
 	value, there = c.at(below)
 	if n := len(below); n > 0 {
 		parent, _ := c.at(below[:n-1])

@@ -66,8 +66,10 @@ func TestPaths(t *testing.T) {
 	r, server := reader(t, nil)
 	for _, part := range []string{"..", ".", "a/b", "../../api/v1/namespaces/ns/pods/a/proxy", "%2e%2e", "a%2Fb"} {
 		for _, gvr := range []schema.GroupVersionResource{
-			{Group: part, Version: "v1", Resource: "widgets"}, {Group: "example.com", Version: part, Resource: "widgets"},
-			{Group: "example.com", Version: "v1", Resource: part}, {Version: part, Resource: "pods"},
+			{Group: part, Version: "v1", Resource: "widgets"},
+			{Group: "example.com", Version: part, Resource: "widgets"},
+			{Group: "example.com", Version: "v1", Resource: part},
+			{Version: part, Resource: "pods"},
 		} {
 			if found, err := r.Get(t.Context(), gvr, "ns", "a"); found != nil || err == nil {
 				t.Errorf("%v: got %v, %v", gvr, found, err)

@@ -225,7 +225,7 @@ func atomOf(t *Type) smd.Atom {
 	if t.List != nil {
 		out.List = &smd.List{ElementType: unknownRef, ElementRelationship: smd.Atomic}
 		if t.List.Kind != Atomic {
-			out.List.ElementRelationship, out.List.Keys = smd.Associative, t.List.Keys
+			out.List.ElementRelationship, out.Keys = smd.Associative, t.List.Keys
 		}
 	}
 	return out
