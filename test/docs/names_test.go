@@ -105,7 +105,7 @@ func TestFlags(t *testing.T) {
 func TestReasons(t *testing.T) {
 	checkColumn(t, "clusters.md", "reason", []string{
 		setstatus.Running, setstatus.Refused, setstatus.NotAllowed, setstatus.NoServiceAccount, setstatus.Degraded,
-		setstatus.Unreachable, setstatus.NotRecorded, setstatus.Syncing, setstatus.Paused, setstatus.CleaningUp,
+		setstatus.Unreachable, setstatus.NotRecorded, setstatus.Syncing, setstatus.Paused, setstatus.CleaningUp, setstatus.OverLimit,
 	})
 }
 

@@ -28,7 +28,8 @@ spec: {rules: [rules.yaml], cases: [{name: a, objects: [pod.yaml]}]}
 `
 	podFile = `{apiVersion: v1, kind: Pod, metadata: {name: db, namespace: shop}}
 `
-	goldenFile = `decisions:
+	goldenFile = `# written by: dyncontroller test --update
+decisions:
 - {object: pods shop/db, rule: names/named, outcome: not matched, reason: object.metadata.name == "web" is false; object.metadata.name is "db"}
 writes: []
 events: []
