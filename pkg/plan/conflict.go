@@ -44,9 +44,15 @@ func (o Options) accept(wishes []Wish) (accepted []Wish, refused []Decision) {
 // enter records the wishes of a rule, or says why the rule cannot have them. It has its finalizer all the same: what is withheld now does
 // not say what is to be done when the object is deleted.
 func (l *ledger) enter(wishes []Wish) (lost *Decision) {
+	applied := map[place]map[string]any{} // what the rule applies to an object is one request
+	for _, wish := range wishes {
+		if wish.Type == Apply {
+			applied[wish.place()] = mergePatched(applied[wish.place()], wish.fields())
+		}
+	}
 	claims := make([][]claim, len(wishes))
 	for i, wish := range wishes {
-		claims[i] = l.claims(wish, wishes)
+		claims[i] = l.claims(wish, applied[wish.place()])
 		if lost = l.conflict(wish, claims[i]); lost != nil {
 			lost.Rule, lost.Outcome = wish.Rule, Withheld
 			if i == 0 || !wishes[0].holds() {
@@ -133,9 +139,8 @@ type claim struct {
 	made bool
 }
 
-// claims lists the paths that a wish decides, one of those of its rule. What the rule applies to one object is one request, so each
-// such wish decides all of it.
-func (o Options) claims(w Wish, ofRule []Wish) []claim {
+// claims lists the paths that a wish decides. An apply decides all that its rule applies to the object.
+func (o Options) claims(w Wish, applied map[string]any) []claim {
 	var g Grain
 	if o.Grain != nil {
 		g = o.Grain(w.Target.GVR, w.Subresource)
@@ -143,13 +148,7 @@ func (o Options) claims(w Wish, ofRule []Wish) []claim {
 	if w.Type != Apply {
 		return w.claims(g)
 	}
-	body := map[string]any{}
-	for _, other := range ofRule {
-		if other.Type == Apply && other.place() == w.place() {
-			body = mergePatched(body, other.fields())
-		}
-	}
-	return appliedClaims(nil, nil, body, g, !w.Force)
+	return appliedClaims(nil, nil, applied, g, !w.Force)
 }
 
 // claims lists the paths that a wish decides by itself. A deletion decides none of
