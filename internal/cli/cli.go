@@ -153,6 +153,15 @@ func report(out io.Writer, command *cobra.Command, err error) int {
 	}
 }
 
+// pointedError is an error in an expression, of which the second and the third line point at the place.
+type pointedError struct {
+	error
+	excerpt string
+}
+
+// Unwrap returns the error without the excerpt.
+func (e pointedError) Unwrap() error { return e.error }
+
 // show prints each of the errors that were joined, with its place in a file
 // where it has one.
 func show(out io.Writer, err error) {

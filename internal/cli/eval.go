@@ -290,15 +290,6 @@ func (e *evaluation) evaluateExpression(objects []map[string]any) error {
 	return nil
 }
 
-// pointedError is an error in an expression, of which the second and the third line point at the place.
-type pointedError struct {
-	error
-	excerpt string
-}
-
-// Unwrap returns the error without the excerpt.
-func (e pointedError) Unwrap() error { return e.error }
-
 // pointedAt adds a line with the expression and a caret, where it has one line.
 func pointedAt(text string, err error) error {
 	var located *expression.Error

@@ -127,7 +127,7 @@ func TestFromCluster(t *testing.T) {
 		"all that is sensitive": {
 			reason: "Each name that is documented is known.",
 			args:   []string{"-f", "r.yaml"},
-			file:   "allow-sensitive: apiservices,certificates,crds,leases,rbac,rules,secrets,tokens,webhooks\n",
+			file:   "allow-sensitive: apiservices,certificates,crds,leases,rbac,rules,secrets,webhooks\n",
 			want:   defaults(func(c *Config) { c.Sensitive = rules.SensitiveKinds() }),
 		},
 		"nothing sensitive": {
@@ -215,7 +215,7 @@ func TestValues(t *testing.T) {
 		"--leader-elect-resource-name=":             `"" cannot name an object: `,
 		"--leader-elect-resource-namespace=a.b":     `"a.b" cannot name a namespace: `,
 		"--allow-sensitive=rbac,secret":             `"secret" is no sensitive kind; did you mean "secrets"?`,
-		"--allow-sensitive=everything":              `"everything" is no sensitive kind; those are apiservices, certificates, crds, leases, rbac, rules, secrets, tokens, webhooks`,
+		"--allow-sensitive=everything":              `"everything" is no sensitive kind; those are apiservices, certificates, crds, leases, rbac, rules, secrets, webhooks`,
 		"--leader-elect-resource-namespace=a,b c\n": `cannot name a namespace: `,
 	}
 	for arg, want := range cases {

@@ -49,7 +49,7 @@ func TestSensitiveHelp(t *testing.T) {
 	t.Parallel()
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	AddFlags(flags)
-	const want = "what rules that name it may write, comma-separated: apiservices, certificates, crds, leases, rbac, rules, secrets, tokens, webhooks"
+	const want = "what rules that name it may write, comma-separated: apiservices, certificates, crds, leases, rbac, rules, secrets, webhooks"
 	if got := flags.Lookup("allow-sensitive").Usage; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

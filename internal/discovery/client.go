@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -140,11 +141,14 @@ func pathOf(gv apischema.GroupVersion) string {
 	return "/apis/" + gv.String()
 }
 
-// description asks for the OpenAPI document at an address of the index.
+// description asks for the OpenAPI document at an address of the index. An aggregated API names addresses of its own there.
 func (c *Client) description(ctx context.Context, address string) ([]byte, error) {
 	at, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of a description: %w", err)
+	}
+	if path.Clean(at.Path) != at.Path || !strings.HasPrefix(at.Path, "/openapi/v3/") {
+		return nil, fmt.Errorf("the address %q of a description is not below /openapi/v3", at.Path)
 	}
 	request := c.rest.Get().AbsPath(at.Path).SetHeader("Accept", runtime.ContentTypeJSON)
 	for name, values := range at.Query() {

@@ -36,6 +36,7 @@ type apiServer struct {
 	legacy  bool              // it does not aggregate discovery
 	away    string            // a group whose own server is away
 	absent  string            // a group that it neither serves nor describes
+	at      string            // where the index says that v1 is described, the usual place where it is empty
 	novel   bool              // it serves novelties of apps/v1
 	wide    bool              // its deployments have no namespaces
 	hashes  map[string]string // of descriptions by path, 1 for others
@@ -191,6 +192,9 @@ func (a *apiServer) index(t *testing.T) any {
 		}
 		if a.absent == "" || path != "apis/"+a.absent+"/v1" {
 			out[path] = map[string]any{"serverRelativeURL": "/openapi/v3/" + path + "?hash=" + hash}
+			if a.at != "" && path == "api/v1" {
+				out[path] = map[string]any{"serverRelativeURL": a.at}
+			}
 		}
 	}
 	return map[string]any{"paths": out}
@@ -354,6 +358,9 @@ func TestAskFails(t *testing.T) {
 		"no discovery": {"Without it nothing is known.", &apiServer{refuses: map[string]int{"/api": 403, "/apis": 403}}, "asking for the resources of the API server: "},
 		"no index":     {"A server that does not say what it describes.", &apiServer{refuses: map[string]int{"/openapi/v3": 403}}, "asking for the schemas of the API server: "},
 		"no document":  {"It says so, and does not give it.", &apiServer{refuses: map[string]int{"/openapi/v3/api/v1": 500}}, "asking for the schema of v1: "},
+		"elsewhere":    {"The address is that of a Pod.", &apiServer{at: "/api/v1/namespaces/a/pods/b/proxy/"}, "asking for the schema of v1: the address "},
+		"back":         {"So it is once the server has resolved it.", &apiServer{at: "/openapi/v3/../../api/v1/namespaces/a/pods/b/proxy"}, "asking for the schema of v1: the address "},
+		"other host":   {"The address is that of another host.", &apiServer{at: "https://other.example/schema"}, "asking for the schema of v1: the address "},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

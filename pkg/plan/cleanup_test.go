@@ -21,6 +21,7 @@ func marked(text string) string {
 		return []string{
 			"MADE-" + name, manager + `, fieldsV1: ` + madeFields + `}`,
 			"STATUS-" + name, manager + `, subresource: status, fieldsV1: {"f:status": {"f:phase": {}}}}`,
+			"PROXY-" + name, manager + `, subresource: proxy, fieldsV1: {"f:spec": {}}}`,
 			"APPLIED-" + name, manager + `, fieldsV1: {"f:spec": {"f:size": {}}}}`,
 			"HOLD-" + name, r.Finalizer(),
 		}
@@ -89,6 +90,10 @@ func TestCleanUp(t *testing.T) {
 		"FieldsRemove":   {"An apply of nothing takes values along that nobody else owns.", fields(RemoveFields), `managedFields: [USER, APPLIED-a]`, "apply force {}"},
 		"FieldsRemoveStatus": {
 			"There too, one subresource at a time.", fields(RemoveFields), `managedFields: [STATUS-a, APPLIED-a]`, "apply/status force {}",
+		},
+		"FieldsRemoveProxy": {
+			"Another client can write an entry of that name. No request of ours goes to a subresource that is no object.", fields(RemoveFields),
+			`managedFields: [PROXY-a, STATUS-a]`, "apply/status force {}",
 		},
 		"FieldsRemoveOthers": {"Values of others stay.", fields(RemoveFields), `managedFields: [USER, APPLIED-b, STATUS-other]`, ""},
 		"FieldsOfChild": {

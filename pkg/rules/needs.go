@@ -154,10 +154,9 @@ func (r *Rule) allSteps() []*action.Step {
 // sensitive is a kind of objects that rules write only where an administrator has
 // allowed it: whoever can write them can gain rights, or bring a cluster down.
 type sensitive struct {
-	name        string
-	group       string
-	resource    string // empty for all of the group
-	subresource string // empty for the resource and all of its subresources
+	name     string
+	group    string
+	resource string // empty for all of the group
 }
 
 // sensitiveKinds is what may not be written unasked, in whatever version.
@@ -169,7 +168,6 @@ var sensitiveKinds = []sensitive{
 	{name: "rbac", group: "rbac.authorization.k8s.io"},
 	{name: "rules", group: "dyncontroller.dev"},
 	{name: "secrets", resource: "secrets"},
-	{name: "tokens", resource: "serviceaccounts", subresource: "token"},
 	{name: "webhooks", group: "admissionregistration.k8s.io"},
 }
 
@@ -185,13 +183,9 @@ func SensitiveKinds() []string {
 
 // SensitiveKind names the kind of [SensitiveKinds] that the objects of a resource are of,
 // in whatever version, "" for none.
-func SensitiveKind(of schema.GroupResource) string { return sensitiveKind(of, "") }
-
-// sensitiveKind names the kind that a subresource of a resource is of, "" for none.
-func sensitiveKind(of schema.GroupResource, subresource string) string {
+func SensitiveKind(of schema.GroupResource) string {
 	at := slices.IndexFunc(sensitiveKinds, func(kind sensitive) bool {
-		return kind.group == of.Group && (kind.resource == "" || kind.resource == of.Resource) &&
-			(kind.subresource == "" || kind.subresource == subresource)
+		return kind.group == of.Group && (kind.resource == "" || kind.resource == of.Resource)
 	})
 	if at < 0 {
 		return ""
@@ -223,7 +217,7 @@ func (r *Rule) sensitiveFindings(allowed func(kind string) bool) (out document.E
 	for i, step := range r.effects().steps {
 		ofStep := map[string]bool{}
 		for _, request := range step.Requests {
-			kind := sensitiveKind(request.Resource.GroupResource(), request.Subresource)
+			kind := SensitiveKind(request.Resource.GroupResource())
 			if kind != "" && !ofStep[kind] && request.Writes() {
 				ofStep[kind] = true
 				what := strings.TrimSuffix(plan.ResourceName(request.Resource)+"/"+request.Subresource, "/") + " are written"

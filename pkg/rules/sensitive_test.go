@@ -127,7 +127,7 @@ func sensitiveFindings(t *testing.T, errs document.Errors, severity document.Sev
 
 // TestSensitiveKinds holds the names that users write, which are kept.
 func TestSensitiveKinds(t *testing.T) {
-	want := []string{"apiservices", "certificates", "crds", "leases", "rbac", "rules", "secrets", "tokens", "webhooks"}
+	want := []string{"apiservices", "certificates", "crds", "leases", "rbac", "rules", "secrets", "webhooks"}
 	if diff := cmp.Diff(want, rules.SensitiveKinds()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

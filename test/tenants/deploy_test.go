@@ -1,8 +1,10 @@
 package tenants
 
 import (
+	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -129,14 +131,25 @@ func items(t *testing.T, on *plane, gvr schema.GroupVersionResource, namespace s
 // replica runs what a Pod of the Deployment does, with a token of its ServiceAccount.
 func replica(t *testing.T, on *plane) *process {
 	t.Helper()
+	return replicaOf(t, on, command(t))
+}
+
+// replicaOf does the same with a program.
+func replicaOf(t *testing.T, on *plane, program *exec.Cmd) *process {
+	t.Helper()
 	containers, _ := field(get(t, on, deployments, system, "dyncontroller"), "spec", "template", "spec", "containers").([]any)
 	container, _ := containers[0].(map[string]any)
 	words, _ := container["args"].([]any)
-	var arguments []string
 	for _, word := range words {
-		arguments = append(arguments, word.(string))
+		program.Args = append(program.Args, word.(string))
 	}
-	p := launch(t, append(arguments, "--kubeconfig", credentials(t, on), "--metrics-bind-address", ":0", "--health-probe-bind-address", "0")...)
+	variables, _ := container["env"].([]any)
+	for _, variable := range variables {
+		of, _ := variable.(map[string]any)
+		program.Env = append(program.Env, fmt.Sprintf("%v=%v", of["name"], of["value"]))
+	}
+	program.Args = append(program.Args, "--kubeconfig", credentials(t, on), "--metrics-bind-address", ":0", "--health-probe-bind-address", "0")
+	p := run(t, program)
 	t.Cleanup(func() {
 		p.stop(t)
 		if t.Failed() {

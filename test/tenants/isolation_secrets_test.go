@@ -147,7 +147,7 @@ func TestSensitiveWrites(t *testing.T) {
 	}
 	unallowed.stop(t)
 
-	start(t, cluster(t), "--allow-sensitive=secrets,rbac,leases,rules,tokens,webhooks,crds")
+	start(t, cluster(t), "--allow-sensitive=secrets,rbac,leases,rules,webhooks,crds")
 	for _, name := range []string{"secrets", "rbac", "leases", "rules"} {
 		kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", h.a, "ruleset/"+name)
 	}
