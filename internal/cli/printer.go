@@ -50,7 +50,7 @@ func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 	changes := make([]map[string]any, len(operation.Changes))
 	for i, c := range operation.Changes {
 		changes[i] = map[string]any{"rule": c.Rule.String(), "path": c.Path.String(), "before": c.Before, "after": c.After}
-		if operation.Target.IsSecret() {
+		if !operation.Target.Shows(c.Path) {
 			changes[i]["before"], changes[i]["after"] = hidden, hidden
 		}
 	}
@@ -257,7 +257,7 @@ func describeWrite(operation plan.Operation, class write.Class, dryRun bool) str
 		b.WriteString(printable.Sprintf("  %s\n", strings.Join(ruleNames(operation.Rules...), ", ")))
 	}
 	for _, change := range operation.Changes {
-		for _, line := range describeChange(change, operation.Target.IsSecret()) {
+		for _, line := range describeChange(change, !operation.Target.Shows(change.Path)) {
 			b.WriteString(printable.Sprintf("  %s: %s\n", change.Rule, line))
 		}
 	}

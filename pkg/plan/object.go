@@ -50,6 +50,29 @@ func (o Object) String() string {
 // IsSecret reports whether the object's values must not be shown.
 func (o Object) IsSecret() bool { return o.GVR.Group == "" && o.GVR.Resource == "secrets" }
 
+// ShownOfSecrets are the fields of a Secret that are shown as those of every object. Annotations may have a copy of the values.
+var ShownOfSecrets = []Path{
+	{"apiVersion"},
+	{"kind"},
+	{"type"},
+	{"metadata", "name"},
+	{"metadata", "namespace"},
+	{"metadata", "uid"},
+	{"metadata", "labels"},
+	{"metadata", "creationTimestamp"},
+	{"metadata", "deletionTimestamp"},
+	{"metadata", "finalizers"},
+	{"metadata", "ownerReferences"},
+	{"metadata", "annotations", AdoptedAnnotation},
+}
+
+// Shows reports whether a field of the object may be shown: of a Secret, only those of [ShownOfSecrets], and what is below them.
+func (o Object) Shows(field Path) bool {
+	return !o.IsSecret() || slices.ContainsFunc(ShownOfSecrets, func(shown Path) bool {
+		return len(shown) <= len(field) && slices.Equal(shown, field[:len(shown)])
+	})
+}
+
 // FieldManager is the name under which merge and JSON patches are sent.
 const FieldManager = "dyncontroller"
 

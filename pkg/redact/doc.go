@@ -2,7 +2,7 @@
 //
 // [Values] are learned from Secrets, and from what is written to Secrets. They are then
 // found in any text, object or error, in the spellings that rules and errors give them:
-// plain, in any case, base64, quoted as JSON and as Go, escaped as in addresses, line by line. Each is replaced where it stands,
+// plain, in any case, base64, quoted by JSON, Go or YAML up to three times, escaped as in addresses, line by line. Each is replaced where it stands,
 // so that the rest of the text stays readable. What takes a value apart, such as a rule that
 // shows every second character of it, is not seen through.
 //

@@ -29,9 +29,22 @@ func newIndex(known, except map[string]bool) index {
 	return x
 }
 
-// spans are where values of at least so many bytes are in a text. Those that overlap are
+// spans are where values of at least so many bytes are in a text, as they are or quoted. Those that overlap are
 // one. Without ok, it was too much to look for.
 func (x index) spans(text string, atLeast int) (out []span, ok bool) {
+	out, ok = x.find(text, atLeast)
+	for r, quoted := (reading{text: text}).unquoted(); ok && quoted; r, quoted = r.unquoted() {
+		var found []span
+		found, ok = x.find(r.text, atLeast)
+		for _, in := range found {
+			out = append(out, span{r.at(in.from), r.at(in.to)})
+		}
+	}
+	return joined(out), ok
+}
+
+// find is the same for values as they are.
+func (x index) find(text string, atLeast int) (out []span, ok bool) {
 	left, text := most, folded(text)
 	for i := 0; i+shortest <= len(text); i++ {
 		length := 0
@@ -53,4 +66,17 @@ func (x index) spans(text string, atLeast int) (out []span, ok bool) {
 		}
 	}
 	return out, true
+}
+
+// joined are spans in order, of which those that overlap are one.
+func joined(all []span) (out []span) {
+	slices.SortFunc(all, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	for _, at := range all {
+		if last := len(out) - 1; last >= 0 && at.from < out[last].to {
+			out[last].to = max(out[last].to, at.to)
+		} else {
+			out = append(out, at)
+		}
+	}
+	return out
 }

@@ -180,17 +180,14 @@ func (v *Values) leaves(value any) {
 	}
 }
 
-// look has a text be looked for in all spellings. What is in JSON, or in quotes, may be so
-// twice: a reason quotes a text that a rule made with toJSON.
+// look has a text be looked for in all spellings.
 func (v *Values) look(text string, atLeast int) {
 	word := folded(text)
 	if len(text) < atLeast || isFrame(text) || slices.Contains([]string{"true", "false", "null", "none"}, word) || v.known[word] {
 		return
 	}
-	for _, once := range spellings(text) {
-		for _, twice := range spellings(once) {
-			v.keep(folded(twice))
-		}
+	for _, spelled := range spellings(text) {
+		v.keep(folded(spelled))
 	}
 	for _, escaped := range escapes(text) {
 		v.keep(folded(escaped))

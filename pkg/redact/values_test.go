@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 )
 
@@ -278,5 +279,49 @@ func TestLearnFrom(t *testing.T) {
 	values.LearnFrom(redact.Everything(redact.Plain))
 	if got := values.Text("anything"); got != "(masked)" {
 		t.Errorf("who does not know everything shows nothing, have %q", got)
+	}
+}
+
+// TestQuoted holds that a value is found in what quotes it, whatever characters it has: those of Go, JSON and toYAML, twice and mixed too.
+func TestQuoted(t *testing.T) {
+	t.Parallel()
+	asJSON := func(value string) string {
+		data, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	asYAML := func(value string) string {
+		data, err := compare.YAML(map[string]string{"a": value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	const head, tail = "the-hunter-", "-is-hunted" // Lines that are long enough to be looked for alone.
+	var characters []string
+	for code := range rune(0x3001) {
+		if code < 0x250 || code >= 0x2000 && code < 0x2070 || code == 0x3000 { // Where characters are that something quotes.
+			characters = append(characters, string(code))
+		}
+	}
+	for _, code := range []rune{0xd7ff, 0xe000, 0xfdd0, 0xfeff, 0xfffc, 0xfffd, 0xfffe, 0xffff, 0x10000, 0x1f600, 0xe0001, 0x10ffff} {
+		characters = append(characters, string(code))
+	}
+	characters = append(characters, "\u2028\u200b", "\u0085\u202e'\"", "\x07é\u2029", "\\u2028", "\\", "\\\\n", "\xff", "\xc3(", `\L`)
+	for _, character := range characters {
+		value := head + character + tail
+		values := learned(value)
+		for name, text := range map[string]string{
+			"as it is": "it is " + value, "Go": strconv.Quote("it is " + value), "ASCII of Go": strconv.QuoteToASCII(value),
+			"JSON": asJSON("it is " + value), "JSON in JSON": asJSON(asJSON(value)), "Go of JSON": strconv.Quote(asJSON(value)),
+			"YAML": asYAML("it is " + value), "YAML that has to be quoted": asYAML("\x07: '" + value), "YAML in JSON": asJSON(asYAML(value)),
+			"JSON in YAML": asYAML(asJSON(value)), "YAML in YAML": asYAML("\u2028" + asYAML(value)), "YAML in YAML in Go": strconv.Quote(asYAML(asYAML(value))),
+		} {
+			if shown := values.Text(text); strings.Contains(shown, head) || strings.Contains(shown, tail) {
+				t.Errorf("%s: of %+q, %+q is shown as %+q", name, value, text, shown)
+			}
+		}
 	}
 }

@@ -23,13 +23,9 @@ import (
 // shownOfSecrets are the fields of a Secret that are shown as those of every object.
 var shownOfSecrets = func() *footprint.Tree {
 	out := &footprint.Tree{}
-	for _, key := range []string{"apiVersion", "kind", "type"} {
-		out.Add(footprint.Fields(key), footprint.Value)
+	for _, path := range plan.ShownOfSecrets {
+		out.Add(footprint.Fields(path...), footprint.Value)
 	}
-	for _, key := range []string{"name", "namespace", "uid", "labels", "creationTimestamp", "deletionTimestamp", "finalizers", "ownerReferences"} {
-		out.Add(footprint.Fields("metadata", key), footprint.Value)
-	}
-	out.Add(footprint.Fields("metadata", "annotations", plan.AdoptedAnnotation), footprint.Value)
 	return out
 }()
 
@@ -345,13 +341,13 @@ func shown(v any) string {
 }
 
 // error is what something failed with. Of a rule that has seen a Secret, that may repeat
-// a part of it.
+// a part of it, unless it is a fixed text.
 func (s *secrets) error(err error) string {
 	switch {
 	case err == nil:
 		return ""
 	case s.of.secret():
-		return errSecret.Error()
+		return toldOf(err)
 	}
 	if refusal, is := errors.AsType[*action.Refusal](err); is {
 		err = refusal.Err
@@ -364,6 +360,14 @@ func (s *secrets) error(err error) string {
 
 // errSecret stands for a reason that may repeat a value.
 var errSecret = errors.New("the rule has seen a Secret, and the reason may tell a value of it")
+
+// toldOf is what a rule that has seen a Secret failed with: only a fixed text is shown.
+func toldOf(err error) string {
+	if placed, is := errors.AsType[*document.Error](err); is && placed.Fixed() {
+		return placed.Message
+	}
+	return errSecret.Error()
+}
 
 // secret reports whether values that the rule has seen must not be shown.
 func (t *ruleEvaluation) secret() bool {
@@ -380,7 +384,7 @@ func hidden(event *plan.Event) *plan.Event {
 	return &out
 }
 
-// hideReasons keeps of the reasons of rules that have seen a Secret only their places. The field that two rules
+// hideReasons keeps of the reasons of rules that have seen a Secret only their places and fixed texts. The field that two rules
 // write may be named by a Secret that either has seen.
 func hideReasons(decisions []plan.Decision, secret map[plan.Rule]bool) {
 	for i := range decisions {
@@ -392,7 +396,7 @@ func hideReasons(decisions []plan.Decision, secret map[plan.Rule]bool) {
 		case d.Err != nil:
 			err := errSecret
 			if placed, ok := errors.AsType[*document.Error](d.Err); ok {
-				err = placed.Redacted(errSecret.Error())
+				err = placed.Redacted(toldOf(placed))
 			}
 			d.Err, d.Reason = err, err.Error()
 		}

@@ -142,9 +142,9 @@ func (m *Masker) Operation(o plan.Operation) plan.Operation {
 	if m == nil {
 		return o
 	}
-	values, secret := m.Known(), toSecret(o)
-	hide := func(value any) any {
-		if secret && value != nil {
+	values, secret, target := m.Known(), toSecret(o), o.Target
+	hide := func(field plan.Path, value any) any {
+		if value != nil && !target.Shows(field) {
 			return values.Mask("")
 		}
 		return values.Tree(value)
@@ -154,7 +154,7 @@ func (m *Masker) Operation(o plan.Operation) plan.Operation {
 	o.Changes = slices.Clone(o.Changes)
 	for i := range o.Changes {
 		change := &o.Changes[i]
-		change.Before, change.After, change.Path = hide(change.Before), hide(change.After), slices.Clone(change.Path)
+		change.Before, change.After, change.Path = hide(change.Path, change.Before), hide(change.Path, change.After), slices.Clone(change.Path)
 		for j, step := range change.Path {
 			change.Path[j] = values.Key(step)
 		}

@@ -123,6 +123,10 @@ func TestMasks(t *testing.T) {
 		t.Errorf("what is sent has changed (-want +got):\n%s", diff)
 	}
 	sent.Target.GVR, sent.Changes[0].After = secrets, "unknown"
+	sent.Changes = append(sent.Changes, plan.Change{Path: plan.Path{"metadata", "labels", "of"}, After: "web"}, plan.Change{Path: plan.Path{"type"}, After: canary})
+	if changes := m.Operation(sent).Changes; changes[1].After != "web" || changes[2].After != "(masked)" {
+		t.Errorf("a label and the type of a Secret are told as %v", changes[1:])
+	}
 	if change := m.Operation(sent).Changes[0]; change.After != "(masked)" || change.Before != nil {
 		t.Errorf("a field of a Secret is told: %v", change)
 	}

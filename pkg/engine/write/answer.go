@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
@@ -194,7 +195,7 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // Error says which request was refused and why, without the values that the API server
 // repeats in its answer: it may repeat the whole object, and that may be a
-// Secret. Of a Secret not even the details are safe.
+// Secret. Of a Secret not even the details are safe, but for fixed texts.
 func (e *Error) Error() string {
 	var answer apierrors.APIStatus
 	var status metav1.Status
@@ -205,6 +206,13 @@ func (e *Error) Error() string {
 	switch {
 	case answer != nil && e.Request.Target.IsSecret():
 		reason = fmt.Sprintf("refused as %s (%d)", cmp.Or(status.Reason, "unknown"), status.Code)
+		if status.Reason == metav1.StatusReasonInvalid && status.Details != nil && len(status.Details.Causes) > 0 {
+			var causes []string
+			for _, cause := range status.Details.Causes {
+				causes = append(causes, ofSecret(cause))
+			}
+			reason += ": " + strings.Join(causes, "; ")
+		}
 	case status.Reason == metav1.StatusReasonInvalid && status.Details != nil && len(status.Details.Causes) > 0:
 		var causes []string
 		for _, cause := range status.Details.Causes {
@@ -220,6 +228,26 @@ func (e *Error) Error() string {
 		reason += fmt.Sprintf(" (or it has no subresource %q)", e.Request.Subresource)
 	}
 	return e.Request.action() + ": " + reason
+}
+
+// fixedDetails are details of a field.Error without a value, of those that the API server gives for a Secret.
+var fixedDetails = []string{"field is immutable", "field is immutable when `immutable` is set"}
+
+// ofSecret tells a cause by its field, its type and a fixed text.
+func ofSecret(cause metav1.StatusCause) string {
+	out := strings.ToLower(field.ErrorType(cause.Type).String())
+	if strings.HasPrefix(out, "<unknown ") || out == "" {
+		out = "refused"
+	}
+	if cause.Field != "" && cause.Field != "patch" {
+		out = cause.Field + ": " + out
+	}
+	for _, detail := range fixedDetails {
+		if strings.HasSuffix(cause.Message, ": "+detail) {
+			out += ": " + detail
+		}
+	}
+	return out
 }
 
 // withoutValue cuts the value out of "Invalid value: VALUE: detail" and the other messages of a field.Error that repeat

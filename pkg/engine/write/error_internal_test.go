@@ -62,6 +62,21 @@ func TestErrorRepeatsNoValues(t *testing.T) {
 			cause:  apierrors.NewInternalError(errors.New("hunter2")),
 			want:   "writing secrets ns/s: refused as InternalError (500)",
 		},
+		"SecretFields": {
+			reason: "Which field it is and what is wrong with it are told, without the values and what else the API server says of them.",
+			target: "secrets",
+			cause: apierrors.NewInvalid(kind, "s", field.ErrorList{
+				field.Invalid(field.NewPath("type"), "hunter2", "field is immutable"), field.Invalid(path, "hunter2", "hunter2: field is immutable is no end of it"),
+				field.TooLong(path, "", 5), field.Required(path, "hunter2"),
+			}),
+			want: "writing secrets ns/s: refused as Invalid (422): type: invalid value: field is immutable; data[password]: invalid value; data[password]: too long; data[password]: required value",
+		},
+		"SecretPatch": {
+			reason: "A patch that cannot be decoded is repeated as a whole.",
+			target: "secrets",
+			cause:  apierrors.NewInvalid(kind, "s", field.ErrorList{field.Invalid(field.NewPath("patch"), "hunter2", `unknown field "hunter2"`)}),
+			want:   "writing secrets ns/s: refused as Invalid (422): invalid value",
+		},
 		"Create": {
 			reason:  "What was tried is said.",
 			request: plan.Create, absent: true,

@@ -25,7 +25,11 @@ type Error struct {
 
 	source *source
 	offset int
+	fixed  bool
 }
+
+// Fixed reports whether the message is a text of the program, in which no value is. The hint may have one.
+func (e *Error) Fixed() bool { return e.fixed }
 
 // Coded sets the code and returns the error, which is being made.
 func (e *Error) Coded(code Code) *Error {
@@ -66,7 +70,7 @@ func (e *Error) Error() string {
 // where the message repeats what must not be shown.
 func (e *Error) Redacted(message string) *Error {
 	out := *e
-	out.Message, out.Hint = message, ""
+	out.Message, out.Hint, out.fixed = message, "", false
 	return &out
 }
 

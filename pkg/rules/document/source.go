@@ -195,6 +195,7 @@ func (s *source) errorBetween(start, end int, hint, format string, args ...any) 
 		Hint:    sentence(hint),
 		source:  s,
 		offset:  start,
+		fixed:   len(args) == 0,
 	}
 }
 

@@ -236,7 +236,7 @@ func described(hidden *redact.Values, move plan.Operation) string {
 	var changes []string
 	for _, change := range move.Changes {
 		text := change.Path.String()
-		if !move.Target.IsSecret() {
+		if move.Target.Shows(change.Path) {
 			text += ": " + shownValue(hidden, change.Before) + " -> " + shownValue(hidden, change.After)
 		}
 		changes = append(changes, text)
