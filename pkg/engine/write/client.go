@@ -204,6 +204,9 @@ func (c *Client) prepare(operation plan.Operation) (Request, *rest.Request, erro
 	if err != nil {
 		return request, nil, fmt.Errorf("%s: encoding the request: %w", request.action(), err)
 	}
+	if request.Type == plan.Apply {
+		data = YAML(data)
+	}
 	verb := verbs[request.Type]
 	to, err := c.api.At(verb.method, request.Target.GVR, request.Target.Namespace)
 	if err != nil {
