@@ -10,8 +10,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// stored is what the API server makes of an object before it stores it.
-func (o Options) stored(of Object, object map[string]any) map[string]any {
+// Stored is what the API server makes of an object before it stores it.
+func (o Options) Stored(of Object, object map[string]any) map[string]any {
 	if o.Canonical == nil || object == nil {
 		return object
 	}
@@ -21,7 +21,7 @@ func (o Options) stored(of Object, object map[string]any) map[string]any {
 // same reports whether the API server would store both as one: then to write the
 // second in place of the first has no effect.
 func (o Options) same(of Object, before, after map[string]any) bool {
-	return Equal(before, after) || before != nil && Equal(o.stored(of, before), o.stored(of, after))
+	return Equal(before, after) || before != nil && Equal(o.Stored(of, before), o.Stored(of, after))
 }
 
 // isApplied reports whether applying body under manager would change nothing:
@@ -49,7 +49,7 @@ func (o Options) withoutSame(w Wish, changed []Change, before, after map[string]
 	if o.Canonical == nil || len(changed) == 0 || before == nil {
 		return changed, after
 	}
-	was, is := o.stored(w.Target, before), o.stored(w.Target, after)
+	was, is := o.Stored(w.Target, before), o.Stored(w.Target, after)
 	if Equal(was, is) {
 		return nil, before
 	}
@@ -59,16 +59,16 @@ func (o Options) withoutSame(w Wish, changed []Change, before, after map[string]
 	}
 	// Some do nothing where they are, but make a parent that is stored.
 	for _, change := range changed {
-		at := o.stored(w.Target, reduced)
+		at := o.Stored(w.Target, reduced)
 		if Equal(at, is) {
 			return kept, reduced
 		}
 		more := WithField(reduced, change.Path, change.After)
-		if !change.differs(was, is) && !Equal(o.stored(w.Target, more), at) {
+		if !change.differs(was, is) && !Equal(o.Stored(w.Target, more), at) {
 			kept, reduced = append(kept, change), more
 		}
 	}
-	if !Equal(o.stored(w.Target, reduced), is) {
+	if !Equal(o.Stored(w.Target, reduced), is) {
 		return changed, after
 	}
 	return kept, reduced

@@ -207,7 +207,7 @@ func (b builder) carryOut(operation *Operation, object *draftedObject) {
 			continue
 		}
 		if stored == nil {
-			stored = b.stored(operation.Target, object.current)
+			stored = b.Stored(operation.Target, object.current)
 		}
 		if _, there := Lookup(stored, change.Path); !there {
 			object.current = WithField(object.current, change.Path, nil)
@@ -285,7 +285,7 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 		changed, next := b.withoutSame(wish, changes(wish.Rule, after, next), after, next)
 		if len(known) > 0 {
 			changed, next = wish.without(changed, after, next, func(change Change) bool {
-				mark := change.between(b.stored(wish.Target, after), b.stored(wish.Target, next)).mark(wish.place())
+				mark := change.between(b.Stored(wish.Target, after), b.Stored(wish.Target, next)).mark(wish.place())
 				if known[mark] {
 					b.suppressed[mark] = true
 				}
@@ -295,7 +295,7 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 		object.ask(wish, sent, after, asks)
 		if len(changed) > 0 {
 			written = append(written, changed...)
-			operation.Changes = append(operation.Changes, changes(wish.Rule, b.stored(wish.Target, after), b.stored(wish.Target, next))...)
+			operation.Changes = append(operation.Changes, changes(wish.Rule, b.Stored(wish.Target, after), b.Stored(wish.Target, next))...)
 			if wish.Type == JSON {
 				operation.Type = JSON
 				steps = append(steps, sent...)
@@ -316,7 +316,7 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 		operation.Rules, operation.Parts = nil, nil
 		return failed
 	}
-	operation.Predicted = b.stored(operation.Target, after)
+	operation.Predicted = b.Stored(operation.Target, after)
 	switch {
 	case operation.Type == JSON:
 		operation.Body = steps
@@ -402,7 +402,7 @@ func (o Options) Predict(operation Operation, current map[string]any) Operation 
 	operation.GivesUp = operation.givesUp(current)
 	operation.TakesOver = !operation.Orphans() && operation.takesOver(current)
 	after := o.applied(operation, current)
-	write(&operation, operation.Rules[0], o.stored(operation.Target, current), o.stored(operation.Target, after))
+	write(&operation, operation.Rules[0], o.Stored(operation.Target, current), o.Stored(operation.Target, after))
 	return operation
 }
 
