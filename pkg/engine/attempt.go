@@ -475,7 +475,11 @@ func (a *attempt) chain(sent sending, result write.Result) {
 		return // No later operation needs what was written.
 	}
 	keeps := a.now.keeps[sent.Target.GVR] // What the prediction was made of is what a cache keeps.
-	if sent.Predicted = keeps.Project(sent.Predicted); !sent.CameTrue(keeps.Project(result.Object)) {
+	stored := result.Object
+	if sent.Target.UID != "" { // Of a new object no defaults are predicted.
+		stored = a.now.Stored(sent.Target, stored)
+	}
+	if sent.Predicted = keeps.Project(sent.Predicted); !sent.CameTrue(keeps.Project(stored)) {
 		left.closed = true
 		a.Stopped = a.Stopped || itself
 	}

@@ -10,8 +10,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// stored is what the API server makes of an object before it stores it.
-func (o Options) stored(of Object, object map[string]any) map[string]any {
+// Stored is what the API server makes of an object before it stores it.
+func (o Options) Stored(of Object, object map[string]any) map[string]any {
 	if o.Canonical == nil || object == nil {
 		return object
 	}
@@ -21,7 +21,7 @@ func (o Options) stored(of Object, object map[string]any) map[string]any {
 // same reports whether the API server would store both as one: then to write the
 // second in place of the first has no effect.
 func (o Options) same(of Object, before, after map[string]any) bool {
-	return Equal(before, after) || before != nil && Equal(o.stored(of, before), o.stored(of, after))
+	return Equal(before, after) || before != nil && Equal(o.Stored(of, before), o.Stored(of, after))
 }
 
 // isApplied reports whether applying body under manager would change nothing:
@@ -38,7 +38,7 @@ func (o Options) isApplied(at place, current, body map[string]any, manager strin
 		return false
 	}
 	fields := FieldSet(entry)
-	after, _, owned := overlaid(fields, current, body)
+	after, _, owned := overlaid(fields, current, body, o.grain(at))
 	object, _ := after.(map[string]any)
 	return owned && o.same(at.target, current, object)
 }
@@ -49,7 +49,7 @@ func (o Options) withoutSame(w Wish, changed []Change, before, after map[string]
 	if o.Canonical == nil || len(changed) == 0 || before == nil {
 		return changed, after
 	}
-	was, is := o.stored(w.Target, before), o.stored(w.Target, after)
+	was, is := o.Stored(w.Target, before), o.Stored(w.Target, after)
 	if Equal(was, is) {
 		return nil, before
 	}
@@ -59,16 +59,16 @@ func (o Options) withoutSame(w Wish, changed []Change, before, after map[string]
 	}
 	// Some do nothing where they are, but make a parent that is stored.
 	for _, change := range changed {
-		at := o.stored(w.Target, reduced)
+		at := o.Stored(w.Target, reduced)
 		if Equal(at, is) {
 			return kept, reduced
 		}
 		more := WithField(reduced, change.Path, change.After)
-		if !change.differs(was, is) && !Equal(o.stored(w.Target, more), at) {
+		if !change.differs(was, is) && !Equal(o.Stored(w.Target, more), at) {
 			kept, reduced = append(kept, change), more
 		}
 	}
-	if !Equal(o.stored(w.Target, reduced), is) {
+	if !Equal(o.Stored(w.Target, reduced), is) {
 		return changed, after
 	}
 	return kept, reduced
@@ -183,7 +183,7 @@ func owned(fields map[string]any, value any, path Path) (steps int, owns bool) {
 	at, _ := Lookup(value, path[:1])
 	for name, below := range fields {
 		tree, isTree := below.(map[string]any)
-		if step, known := stepOf(value, name, false); !isTree || !known || step != path[0] {
+		if step, known := stepOf(value, name, nil); !isTree || !known || step != path[0] {
 			continue
 		}
 		if further, is := owned(tree, at, path[1:]); is {
@@ -193,42 +193,71 @@ func owned(fields map[string]any, value any, path Path) (steps int, owns bool) {
 	return steps, owns
 }
 
-// stepOf returns the step to the item of a value that a name in a tree of FieldsV1 stands for (KEP-555): "f:" with the key of a map, "i:"
-// with an index, "k:" and "v:" with what tells an element of a list. With partial, an element may lack some of its key, which the API
-// server has defaulted then. Of several that it may be it is none.
-func stepOf(value any, name string, partial bool) (step string, known bool) {
+// stepOf returns the step to the item of a value that a name in a tree of FieldsV1 stands for (KEP-555): "f:" with the key of a map, "k:"
+// and "v:" with what tells an element of a list. The API server fills in the defaults of keys that an element lacks; where they are not
+// known, the element is meant that may have the key, if no other one has it and it is the only one. Of several it is none.
+func stepOf(value any, name string, g Grain) (step string, known bool) {
 	kind, key, _ := strings.Cut(name, ":")
 	list, isList := value.([]any)
-	if !isList || kind == "i" {
-		return key, kind == "f" || kind == "i" && !partial // The index of a body is its own.
+	if !isList {
+		return key, kind == "f"
 	}
 	var wanted any
 	if kind != "k" && kind != "v" || utiljson.Unmarshal([]byte(key), &wanted) != nil {
 		return "", false
 	}
-	pairs, _ := wanted.(map[string]any)
-	found := -1
-	for i, element := range list {
-		candidate, isMap := element.(map[string]any)
-		if kind == "v" && !Equal(element, wanted) || kind == "k" && (!isMap || pairs == nil || !fits(candidate, pairs, partial)) {
-			continue
-		}
-		if kind == "k" && found >= 0 {
-			return "", false
-		}
-		found = i
+	if kind == "v" {
+		at := slices.IndexFunc(list, func(element any) bool { return Equal(element, wanted) })
+		return strconv.Itoa(at), at >= 0
 	}
-	return strconv.Itoa(found), found >= 0
+	pairs, _ := wanted.(map[string]any)
+	has := elementsWith(list, pairs, g, false)
+	if len(has) == 0 && g == nil {
+		has = elementsWith(list, pairs, nil, true)
+	}
+	if len(has) != 1 {
+		return "", false
+	}
+	return strconv.Itoa(has[0]), true
 }
 
-func fits(candidate, pairs map[string]any, partial bool) bool {
-	for key, value := range pairs {
-		have, exists := candidate[key]
-		if exists && !Equal(have, value) || !exists && !partial {
+// elementsWith are the places of the elements of a list that have a key, those with lacking too that lack some of it.
+func elementsWith(list []any, key map[string]any, g Grain, lacking bool) (at []int) {
+	for i, element := range list {
+		fields, isMap := element.(map[string]any)
+		if isMap && key != nil && fits(fields, key, g, lacking) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+func fits(element, key map[string]any, g Grain, lacking bool) bool {
+	var defaulted map[string]any
+	if g != nil {
+		defaulted, _ = g.Key(element)
+	}
+	for name, value := range key {
+		have := element[name]
+		if have == nil {
+			have = defaulted[name]
+		}
+		if have == nil && !lacking || have != nil && !Equal(have, value) {
 			return false
 		}
 	}
 	return true
+}
+
+// within is the grain of the item that a name in a tree of FieldsV1 stands for.
+func within(g Grain, name string) Grain {
+	if g == nil {
+		return nil
+	}
+	if key, isField := strings.CutPrefix(name, "f:"); isField {
+		return g.Below(key)
+	}
+	return g.Element()
 }
 
 // ownedFields returns the FieldsV1 tree of the manager's Apply entry, nil
@@ -255,7 +284,7 @@ func appliedBy(entry map[string]any, manager string) bool {
 // fields of the body and no others. A field without children in the tree is owned as a whole, or is a map that was applied empty:
 // what others put into that is theirs, and who writes to one that is owned as a whole takes it over. Of a list that is merged by
 // key or is a set, every element of the body must be there.
-func overlaid(fields map[string]any, current, body any) (after any, changed, owned bool) {
+func overlaid(fields map[string]any, current, body any, g Grain) (after any, changed, owned bool) {
 	_, have := current.(map[string]any)
 	if len(fields) == 0 {
 		if Equal(current, body) || have && IsEmpty(body) {
@@ -283,13 +312,13 @@ func overlaid(fields map[string]any, current, body any) (after any, changed, own
 			continue
 		}
 		below, _ := value.(map[string]any)
-		next, given := itemOf(body, name)
-		step, known := stepOf(after, name, false)
+		next, given := itemOf(body, name, g)
+		step, known := stepOf(after, name, g)
 		old, exists := Lookup(after, Path{step})
 		if !given || !known || isList && !exists {
 			return nil, false, false
 		}
-		next, differs, owned := overlaid(below, old, next)
+		next, differs, owned := overlaid(below, old, next, within(g, name))
 		switch {
 		case !owned:
 			return nil, false, false
@@ -325,8 +354,8 @@ func withEmptyLists(fields map[string]any, current, after any, changed bool, bod
 }
 
 // itemOf returns the item of a body that a name in a FieldsV1 tree stands for.
-func itemOf(body any, name string) (item any, there bool) {
-	step, known := stepOf(body, name, true)
+func itemOf(body any, name string, g Grain) (item any, there bool) {
+	step, known := stepOf(body, name, g)
 	if !known {
 		return nil, false
 	}
@@ -335,7 +364,7 @@ func itemOf(body any, name string) (item any, there bool) {
 
 // kept cuts a FieldsV1 tree down to what who applies body owns still, and reports whether that is less. The tree is not changed,
 // but shared.
-func kept(fields map[string]any, body any) (out map[string]any, less bool) {
+func kept(fields map[string]any, body any, g Grain) (out map[string]any, less bool) {
 	out = map[string]any{}
 	for name, value := range fields {
 		below, _ := value.(map[string]any)
@@ -343,12 +372,12 @@ func kept(fields map[string]any, body any) (out map[string]any, less bool) {
 			out[name] = below
 			continue
 		}
-		next, there := itemOf(body, name)
+		next, there := itemOf(body, name, g)
 		if !there {
 			less = true
 			continue
 		}
-		cut, cuts := kept(below, next)
+		cut, cuts := kept(below, next, within(g, name))
 		out[name] = cut
 		less = less || cuts
 	}
@@ -367,8 +396,8 @@ func withoutEmptyMetadata(body map[string]any) map[string]any {
 
 // givesUp reports whether the manager has applied what the operation does not.
 // A cache keeps all of its own entries, so the snapshot says it.
-func givesUp(o Operation, current map[string]any) bool {
-	_, less := kept(ownedFields(current, o.Manager, o.Subresource), o.Body)
+func (o Operation) givesUp(current map[string]any) bool {
+	_, less := kept(ownedFields(current, o.Manager, o.Subresource), o.Body, o.Grain)
 	return less
 }
 
@@ -395,35 +424,35 @@ func Release(rule Rule, owner types.UID, current map[string]any) []any {
 	return append(out, releaseMarks(rule, owner, current)...)
 }
 
-// GiveUp returns the RFC 6902 patch by which a manager gives up what it has
-// applied and body, which it is about to apply, does not have. The values stay,
-// where the apply alone would remove those that nobody else owns; what body has
-// stays the manager's. The patch is nil where there is nothing to give up.
+// GiveUp returns the RFC 6902 patch by which the manager of an apply gives up what
+// it has applied before and the body does not have. The values stay, where the apply
+// alone would remove those that nobody else owns; what the body has stays the
+// manager's. The patch is nil where there is nothing to give up.
 //
 // The entries of managedFields must be at their places, as for [Release].
-func GiveUp(manager, subresource string, body, current map[string]any) []any {
-	return giveUp(manager, body, current, func(entry map[string]any) bool { return Text(entry, "subresource") == subresource })
+func (o Operation) GiveUp(current map[string]any) []any {
+	return o.giveUp(current, func(entry map[string]any) bool { return Text(entry, "subresource") == o.Subresource })
 }
 
 // releaseFields drops all that the manager has applied.
 func releaseFields(manager string, current map[string]any) []any {
-	return giveUp(manager, nil, current, func(map[string]any) bool { return true })
+	return Operation{Manager: manager}.giveUp(current, func(map[string]any) bool { return true })
 }
 
-// giveUp cuts some of the manager's entries down to what body has, and drops those of which nothing is left. An
+// giveUp cuts some of the manager's entries down to what the body has, and drops those of which nothing is left, all without a body. An
 // empty list of entries would leave those of a custom resource alone; a list of one
 // empty entry resets them always.
-func giveUp(manager string, body, current map[string]any, of func(entry map[string]any) bool) (out []any) {
+func (o Operation) giveUp(current map[string]any, of func(entry map[string]any) bool) (out []any) {
 	path := managedFieldsPath
 	entries := elements(current, path...)
 	left := len(entries)
 	for i, entry := range slices.Backward(entries) {
-		fields, less := kept(FieldSet(entry), body)
-		if !less && body != nil || !appliedBy(entry, manager) || !of(entry) {
+		fields, less := kept(FieldSet(entry), o.Body, o.Grain)
+		if !less && o.Body != nil || !appliedBy(entry, o.Manager) || !of(entry) {
 			continue
 		}
 		at := path.child(strconv.Itoa(i))
-		out = append(out, step("test", at.child("manager"), manager), step("test", at.child("operation"), entry["operation"]))
+		out = append(out, step("test", at.child("manager"), o.Manager), step("test", at.child("operation"), entry["operation"]))
 		if len(fields) > 0 {
 			out = append(out, step("replace", at.child("fieldsV1"), fields))
 			continue

@@ -68,6 +68,31 @@ func TestApplyGivesUp(t *testing.T) {
 	}
 }
 
+// TestApplyTwice holds that a rule may apply to one object in several actions: each adds to what is merged, and the later one decides what
+// both have.
+func TestApplyTwice(t *testing.T) {
+	tests := map[string]struct{ reason, first, second, want string }{
+		"list":    {"Each has an element of its own.", `{list: [{name: a, x: 1}]}`, `{list: [{name: b}]}`, `{list: [{name: a, x: 1}, {name: b}]}`},
+		"element": {"Both have fields of one.", `{list: [{name: a, x: 1, y: 1}]}`, `{list: [{name: a, x: 2, z: 2}]}`, `{list: [{name: a, x: 2, y: 1, z: 2}]}`},
+		"set":     {"Each adds a value to a set.", `{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [b, c]}}`, `{metadata: {finalizers: [a, b, c]}}`},
+		"atomic":  {"What is one field is the later one's.", `{list: [1, 2]}`, `{list: [3]}`, `{list: [3]}`},
+		"null":    {"Null says nothing.", `{a: 1, map: {b: 1}}`, `{a: null, map: {b: null, c: 2}}`, `{a: 1, map: {b: 1, c: 2}}`},
+		"new":     {"Nothing is there before.", `{}`, `{list: [{name: a}]}`, `{list: [{name: a}]}`},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			wishes := cluster{"x": `{metadata: {name: x}}`}.wishes(t, "a apply x "+tc.first, "a apply x "+tc.second, `b apply x {list: [{name: b, x: 5}]}`)
+			built := Build(wishes, Options{Applied: byKey})
+			if diff := cmp.Diff(decode[map[string]any](t, tc.want), built.Operations[0].Body); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if first := encode(t, wishes[0].Body); first != encode(t, decode[any](t, tc.first)) {
+				t.Errorf("%s The wish has become %s", tc.reason, first)
+			}
+		})
+	}
+}
+
 // TestApplyNothing holds that a rule whose patch has become empty gives up what it
 // owns, once.
 func TestApplyNothing(t *testing.T) {

@@ -39,6 +39,14 @@ type Grain interface { //nolint:interfacebloat // A map and a list are asked abo
 	Key(element any) (pairs map[string]any, ok bool)
 }
 
+// grain is that of the objects at a place, nil where it is not known.
+func (o Options) grain(at place) Grain {
+	if o.Grain == nil {
+		return nil
+	}
+	return o.Grain(at.target.GVR, at.subresource)
+}
+
 // Build joins the wishes of all rules about the objects of one snapshot, in
 // order of precedence, into as few operations as keep the order in which each
 // rule wrote its actions. Finalizers that are put on come first, before anything that a rule with a finalizer cleans up, and those that are
@@ -199,7 +207,7 @@ func (b builder) carryOut(operation *Operation, object *draftedObject) {
 			continue
 		}
 		if stored == nil {
-			stored = b.stored(operation.Target, object.current)
+			stored = b.Stored(operation.Target, object.current)
 		}
 		if _, there := Lookup(stored, change.Path); !there {
 			object.current = WithField(object.current, change.Path, nil)
@@ -277,7 +285,7 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 		changed, next := b.withoutSame(wish, changes(wish.Rule, after, next), after, next)
 		if len(known) > 0 {
 			changed, next = wish.without(changed, after, next, func(change Change) bool {
-				mark := change.between(b.stored(wish.Target, after), b.stored(wish.Target, next)).mark(wish.place())
+				mark := change.between(b.Stored(wish.Target, after), b.Stored(wish.Target, next)).mark(wish.place())
 				if known[mark] {
 					b.suppressed[mark] = true
 				}
@@ -287,7 +295,7 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 		object.ask(wish, sent, after, asks)
 		if len(changed) > 0 {
 			written = append(written, changed...)
-			operation.Changes = append(operation.Changes, changes(wish.Rule, b.stored(wish.Target, after), b.stored(wish.Target, next))...)
+			operation.Changes = append(operation.Changes, changes(wish.Rule, b.Stored(wish.Target, after), b.Stored(wish.Target, next))...)
 			if wish.Type == JSON {
 				operation.Type = JSON
 				steps = append(steps, sent...)
@@ -308,7 +316,7 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 		operation.Rules, operation.Parts = nil, nil
 		return failed
 	}
-	operation.Predicted = b.stored(operation.Target, after)
+	operation.Predicted = b.Stored(operation.Target, after)
 	switch {
 	case operation.Type == JSON:
 		operation.Body = steps
@@ -349,9 +357,7 @@ func remove(o *Operation, joined batch, current map[string]any) {
 // apply joins what one rule applies to one object: a second apply under the
 // same manager would take back the fields of the first.
 func (b builder) apply(operation *Operation, joined batch, current map[string]any) {
-	body := map[string]any{}
 	for _, wish := range joined {
-		body = mergePatched(body, wish.fields())
 		operation.Force = operation.Force || wish.Force
 		if operation.Unseen == nil || operation.Unseen.Event == nil {
 			operation.Unseen = cmp.Or(wish.Unseen, operation.Unseen)
@@ -360,15 +366,29 @@ func (b builder) apply(operation *Operation, joined batch, current map[string]an
 			operation.Release = wish.Release // Once a field is orphaned it cannot go with another.
 		}
 	}
-	body = withoutEmptyMetadata(body)
+	body := withoutEmptyMetadata(b.joined(joined))
 	if b.isApplied(joined[0].place(), current, body, operation.Manager) {
 		return
 	}
-	operation.Body = body
+	operation.Body, operation.Grain = body, b.grain(joined[0].place())
 	for _, wish := range joined {
 		carry(operation, wish)
 	}
 	*operation = b.Predict(*operation, current)
+}
+
+// joined is all that a rule applies to an object, merged as the API server merges two applies: the later one decides what both have, and
+// each adds its own to a list that is merged.
+func (o Options) joined(applies []Wish) map[string]any {
+	n := len(applies)
+	if n == 1 {
+		return mergePatched(nil, applies[0].fields()) // Keys with null are left out.
+	}
+	body, next := o.joined(applies[:n/2]), o.joined(applies[n/2:]) // To add one after the other takes long where there are many.
+	if o.Applied == nil {
+		return mergePatched(body, next)
+	}
+	return o.Applied(applies[0].Target.GVR, applies[0].Subresource, "", body, next)
 }
 
 // Predict returns an apply with what it makes of the object, as far as that can be known without the server: no admission, and of a
@@ -379,10 +399,10 @@ func (o Options) Predict(operation Operation, current map[string]any) Operation 
 		write(&operation, operation.Rules[0], nil, o.applied(operation, nil))
 		return operation
 	}
-	operation.GivesUp = givesUp(operation, current)
+	operation.GivesUp = operation.givesUp(current)
 	operation.TakesOver = !operation.Orphans() && operation.takesOver(current)
 	after := o.applied(operation, current)
-	write(&operation, operation.Rules[0], o.stored(operation.Target, current), o.stored(operation.Target, after))
+	write(&operation, operation.Rules[0], o.Stored(operation.Target, current), o.Stored(operation.Target, after))
 	return operation
 }
 

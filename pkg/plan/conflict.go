@@ -44,15 +44,18 @@ func (o Options) accept(wishes []Wish) (accepted []Wish, refused []Decision) {
 // enter records the wishes of a rule, or says why the rule cannot have them. It has its finalizer all the same: what is withheld now does
 // not say what is to be done when the object is deleted.
 func (l *ledger) enter(wishes []Wish) (lost *Decision) {
-	applied := map[place]map[string]any{} // what the rule applies to an object is one request
+	applied := map[place][]Wish{} // What the rule applies to an object is one request.
 	for _, wish := range wishes {
 		if wish.Type == Apply {
-			applied[wish.place()] = mergePatched(applied[wish.place()], wish.fields())
+			applied[wish.place()] = append(applied[wish.place()], wish)
 		}
 	}
 	claims := make([][]claim, len(wishes))
 	for i, wish := range wishes {
 		claims[i] = l.claims(wish, applied[wish.place()])
+		if wish.Type == Apply {
+			delete(applied, wish.place())
+		}
 		if lost = l.conflict(wish, claims[i]); lost != nil {
 			lost.Rule, lost.Outcome = wish.Rule, Withheld
 			if i == 0 || !wishes[0].holds() {
@@ -121,6 +124,7 @@ func (l *ledger) tree(at place) *claimTree {
 type claim struct {
 	path  Path
 	value any
+	grain Grain // of the value, nil where it is not known
 	// absent says that nothing may be there.
 	absent bool
 	// opaque says that the outcome depends on what is there, so no other wish
@@ -139,16 +143,18 @@ type claim struct {
 	made bool
 }
 
-// claims lists the paths that a wish decides. An apply decides all that its rule applies to the object.
-func (o Options) claims(w Wish, applied map[string]any) []claim {
-	var g Grain
-	if o.Grain != nil {
-		g = o.Grain(w.Target.GVR, w.Subresource)
-	}
-	if w.Type != Apply {
+// claims lists the paths that a wish decides. The first apply of a rule to an object decides all that the rule applies to it, and the
+// others nothing more.
+func (o Options) claims(w Wish, applied []Wish) []claim {
+	g := o.grain(w.place())
+	switch {
+	case w.Type != Apply:
 		return w.claims(g)
+	case len(applied) == 0:
+		return nil
 	}
-	return appliedClaims(nil, nil, applied, g, !w.Force)
+	forced := slices.ContainsFunc(applied, func(w Wish) bool { return w.Force })
+	return appliedClaims(nil, nil, o.joined(applied), g, !forced)
 }
 
 // claims lists the paths that a wish decides by itself. A deletion decides none of
@@ -163,7 +169,7 @@ func (w Wish) claims(g Grain) (out []claim) {
 		for _, op := range operations {
 			for _, c := range op.claims(d) {
 				c.made = w.makes(c)
-				c.path = keyed(c.path, w.Current, g)
+				c.path, c.grain = keyed(c.path, w.Current, g)
 				out = append(out, c)
 			}
 		}
@@ -173,6 +179,7 @@ func (w Wish) claims(g Grain) (out []claim) {
 		out = appliedClaims(nil, nil, w.fields(), nil, false)
 		for i, c := range out {
 			out[i].made = w.makes(c)
+			_, out[i].grain = keyed(c.path, nil, g)
 		}
 	}
 	return out
@@ -229,9 +236,9 @@ func keyOf(element any, g Grain) (step string, ok bool) {
 	return "k:" + string(data), err == nil
 }
 
-// keyed returns a path with the keys of elements in place of their indexes, where lists have keys.
-func keyed(path Path, value any, g Grain) Path {
-	out := slices.Clone(path)
+// keyed returns a path with the keys of elements in place of their indexes, where lists have keys, and the grain of what it leads to.
+func keyed(path Path, value any, g Grain) (out Path, of Grain) {
+	out = slices.Clone(path)
 	for i, step := range path {
 		if g == nil {
 			break
@@ -246,7 +253,7 @@ func keyed(path Path, value any, g Grain) Path {
 		}
 		value, g = at, g.Element()
 	}
-	return out
+	return out, g
 }
 
 // claims are those of an operation, which is carried out. Elements of lists are claimed by the places where they were read, which no other
@@ -449,10 +456,14 @@ func agreeInserted(a claim, steps int, b claim) bool {
 // at follows a path into the value of the claim, by the keys of elements too.
 func (c claim) at(below Path) (value any, there bool) {
 	value, there = c.value, true
+	g := c.grain
 	for _, step := range below {
+		name := "f:" + step
 		if _, isList := value.([]any); isList && strings.HasPrefix(step, "k:") {
-			step, _ = stepOf(value, step, true)
+			name = step
+			step, _ = stepOf(value, step, g)
 		}
+		g = within(g, name)
 		if value, there = Lookup(value, Path{step}); !there {
 			return nil, false
 		}

@@ -65,7 +65,7 @@ func carriedOut(t rapid.TB, object map[string]any, operations []Operation, optio
 		if err != nil {
 			t.Fatalf("the operation %s cannot be applied to %s: %v", encode(t, o.Body), encode(t, object), err)
 		}
-		if !Equal(options.stored(target, after), o.Predicted) {
+		if !Equal(options.Stored(target, after), o.Predicted) {
 			t.Fatalf("%s on %s: predicted %s, came to %s", encode(t, o.Body), encode(t, object), encode(t, o.Predicted), encode(t, after))
 		}
 		object = after

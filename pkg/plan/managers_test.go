@@ -11,14 +11,14 @@ func TestManagers(t *testing.T) {
 	const managed = `{"metadata": {"managedFields": [
 		{"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:spec": {"f:replicas": {}, "f:template": {".": {}, "f:x": {}}}}},
 		{"manager": "flux", "operation": "Apply", "fieldsV1": {"f:spec": {"f:replicas": {}, "f:atomic": {},
-			"f:list": {"k:{\"name\":\"a\"}": {".": {}, "f:image": {}}}, "f:set": {"v:\"two\"": {}}, "f:ports": {"k:{\"port\":80}": {"f:name": {}}}, "f:old": {"i:1": {}}}}},
+			"f:list": {"k:{\"name\":\"a\"}": {".": {}, "f:image": {}}}, "f:set": {"v:\"two\"": {}}, "f:ports": {"k:{\"port\":80}": {"f:name": {}}}}}},
 		{"manager": "maker", "operation": "Update", "fieldsV1": {"f:spec": {"f:map": {}}}},
 		{"manager": "setter", "operation": "Update", "fieldsV1": {"f:spec": {"f:map": {"f:a": {}}}}},
 		{"manager": "kubelet", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}},
 		{"manager": "broken", "operation": "Update", "fieldsV1": {"f:spec": {"f:list": {"k:{": {}, "k:[1]": {}, "q:x": {}}}}},
 		"text", {"manager": "empty"}]},
 		"spec": {"replicas": 1, "template": {"x": 1, "y": 2}, "atomic": {"a": {"b": 1}}, "list": [{"name": "b", "image": "i"}, {"name": "a", "image": "i"}],
-			"set": ["one", "two"], "ports": [{"port": 80, "name": "web"}], "old": [1, 2], "map": {"a": 1, "b": 2}, "odd": [{"name": {"x": 1}}]}, "status": {"phase": "x"}}`
+			"set": ["one", "two"], "ports": [{"port": 80, "name": "web"}], "map": {"a": 1, "b": 2}, "odd": [{"name": {"x": 1}}]}, "status": {"phase": "x"}}`
 	tests := map[string]struct {
 		reason string
 		path   Path
@@ -33,7 +33,6 @@ func TestManagers(t *testing.T) {
 		"Number":     {"A key may be a number.", Path{"spec", "ports", "0", "name"}, []string{"flux"}},
 		"Value":      {"A value of a set.", Path{"spec", "set", "1"}, []string{"flux"}},
 		"OtherValue": {"And another one.", Path{"spec", "set", "0"}, nil},
-		"Index":      {"An element by its place.", Path{"spec", "old", "1"}, []string{"flux"}},
 		"Set":        {"Who has made a map owns that there is one, not what another has set in it since.", Path{"spec", "map", "a"}, []string{"setter"}},
 		"Status":     {"Of a subresource.", Path{"status", "phase"}, []string{"kubelet"}},
 		"Absent":     {"What is not there is nobody's.", Path{"spec", "nothing"}, nil},

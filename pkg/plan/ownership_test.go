@@ -194,10 +194,7 @@ func byKey(_ schema.GroupVersionResource, _, _ string, object, body map[string]a
 			return value
 		}
 	}
-	out := map[string]any{}
-	for key, value := range body {
-		out[key] = merge(key, object[key], value)
-	}
+	out, _ := merge("", object, body).(map[string]any)
 	return out
 }
 

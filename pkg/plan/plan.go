@@ -105,10 +105,12 @@ type Operation struct {
 	Body        any    // as of a [Wish]
 	Manager     string // none for Delete
 	Force       bool   // of Apply only
+	// Grain is that of the target, of Apply only. It is nil where it is not known.
+	Grain Grain
 	// Release says what becomes of fields that the manager owns and the body no
 	// longer has, of Apply only. Empty is as the API server does it: they go.
 	Release ReleasePolicy
-	// GivesUp says that the manager owns such fields. If they are to stay, what [GiveUp] returns for the object as it is live goes
+	// GivesUp says that the manager owns such fields. If they are to stay, what [Operation.GiveUp] returns for the object as it is live goes
 	// before the apply. If they are to go, only the object as it is live has all of them, and says which others own too.
 	GivesUp bool
 	// TakesOver says that former managers may own fields that the apply is to

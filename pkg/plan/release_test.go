@@ -254,7 +254,8 @@ func TestGiveUp(t *testing.T) {
 			current := decode[map[string]any](t, `{metadata: {managedFields: [`+entries+`]}}`)
 			before := encode(t, current)
 			body := decode[map[string]any](t, tc.body)
-			steps := GiveUp("ours", tc.subresource, body, current)
+			o := Operation{Type: Apply, Manager: "ours", Subresource: tc.subresource, Body: body}
+			steps := o.GiveUp(current)
 			if after := encode(t, current); after != before {
 				t.Errorf("the object was changed from %s to %s", before, after)
 			}
@@ -271,7 +272,7 @@ func TestGiveUp(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the steps cannot be applied: %v", err)
 			}
-			if again := GiveUp("ours", tc.subresource, body, after); again != nil {
+			if again := o.GiveUp(after); again != nil {
 				t.Errorf("%s there is more to give up: %s", tc.reason, encode(t, again))
 			}
 		})

@@ -16,7 +16,7 @@ func (o Operation) takesOver(current map[string]any) bool {
 	}
 	former := func(entry map[string]any) bool { return !appliedBy(entry, o.Manager) && OwnsMark(entry) }
 	return ownedFields(current, o.Manager, "") == nil || slices.ContainsFunc(elements(current, managedFieldsPath...), former) ||
-		Annotation(body, AdoptedAnnotation) != "" && givesUp(o, current)
+		Annotation(body, AdoptedAnnotation) != "" && o.givesUp(current)
 }
 
 // OwnsMark reports whether an entry of managedFields has the mark of a set, which only those own that have made the child.
@@ -66,7 +66,7 @@ func (o Operation) takenOver(stored map[string]any) []any {
 				taken = WithField(fields, Path{"f:metadata", "f:finalizers"}, nil)
 			}
 		case adopted && !isRule(entry):
-			taken, rest = shared(fields, body, applied)
+			taken, rest = shared(fields, body, applied, o.Grain)
 		}
 		if len(taken) == 0 {
 			out = append(out, entry)
@@ -124,19 +124,19 @@ func isRule(entry map[string]any) bool {
 }
 
 // shared divides a FieldsV1 tree into what body has too, with all of an item that body has no more though it was applied, and the rest.
-func shared(fields map[string]any, body any, applied map[string]any) (both, rest map[string]any) {
+func shared(fields map[string]any, body any, applied map[string]any, g Grain) (both, rest map[string]any) {
 	both, rest = map[string]any{}, map[string]any{}
 	for name, value := range fields {
 		below, _ := value.(map[string]any)
 		before, was := applied[name].(map[string]any)
-		item, there := itemOf(body, name)
+		item, there := itemOf(body, name, g)
 		switch {
 		case name == "." || there && len(below) == 0 || !there && was:
 			both[name] = below
 		case !there:
 			rest[name] = below
 		default:
-			common, others := shared(below, item, before)
+			common, others := shared(below, item, before, within(g, name))
 			if len(common) > 0 {
 				both[name] = common
 			}

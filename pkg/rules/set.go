@@ -130,6 +130,11 @@ func (s *Set) IDs() []plan.Rule {
 	return out
 }
 
+// Stored returns an object with what an API server fills in, as [plan.Options.Stored].
+func (s *Set) Stored(of plan.Object, object map[string]any) map[string]any {
+	return s.options.Stored(of, object)
+}
+
 // Predict returns an apply with what it makes of an object as it is live, as [plan.Options.Predict].
 func (s *Set) Predict(o plan.Operation, live map[string]any) plan.Operation {
 	return s.options.Predict(o, live)

@@ -69,9 +69,10 @@ var predictionTable = []struct{ resource, base, parts, status string }{
 		resource: "services", base: `{}`, parts: metadataParts + `
 - {spec: {selector: {app: a}}}
 - {spec: {selector: {extra: x}}}
-- {spec: {ports: [{name: a, port: 80, protocol: TCP, targetPort: 8080}]}}
+- {spec: {ports: [{name: a, port: 80, targetPort: 8080}]}}
 - {spec: {ports: [{name: b, port: 80, protocol: UDP, targetPort: web}]}}
-- {spec: {ports: [{name: a, port: 80, protocol: TCP, targetPort: web}, {name: c, port: 81, protocol: TCP, targetPort: 81}]}}
+- {spec: {ports: [{name: a, port: 80, protocol: TCP, targetPort: web}, {name: c, port: 81, targetPort: 81}]}}
+- {spec: {ports: [{name: a, port: 80, targetPort: 8080}, {name: b, port: 80, protocol: UDP, targetPort: web}]}}
 - {spec: {publishNotReadyAddresses: true}}
 - {spec: {sessionAffinity: None}}
 `,

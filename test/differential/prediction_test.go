@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -178,12 +179,12 @@ func (p *prediction) run(ctx context.Context) (what string, err error) {
 	}
 	// A targetPort that is taken away becomes the port, and policyTypes those for which there are rules: no schema tells such defaults.
 	filled := func(line string) bool {
-		return p.of.Kind == "Service" && strings.Contains(line, ".targetPort: ") || p.of.Kind == "NetworkPolicy" && strings.HasPrefix(line, "spec.policyTypes: ")
+		return p.of.Kind == "Service" && strings.Contains(line, ".targetPort: ") || p.of.Kind == "NetworkPolicy" && strings.HasPrefix(line, "spec.policyTypes")
 	}
 	says, is = slices.DeleteFunc(says, filled), slices.DeleteFunc(is, filled)
 	slices.Sort(says)
 	slices.Sort(is)
-	if diff := cmp.Diff(is, says); diff != "" {
+	if diff := cmp.Diff(is, says, cmpopts.EquateEmpty()); diff != "" {
 		owners, _ := json.Marshal(plan.Managers(before, nil))
 		return what, fmt.Errorf("it is not what was predicted (-is +predicted):\n%s\n%s", diff, owners)
 	}

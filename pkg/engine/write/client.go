@@ -96,7 +96,7 @@ func (c *Client) handOver(ctx context.Context, operation plan.Operation) Result 
 	body, _ := operation.Body.(map[string]any)
 	steps := operation.TakeOver(stored)
 	if operation.Orphans() {
-		steps = plan.GiveUp(operation.Manager, operation.Subresource, body, stored)
+		steps = operation.GiveUp(stored)
 	} else if c.dryRun { // The former manager would remove the same.
 		operation.Manager, steps = cmp.Or(operation.Former(stored), operation.Manager), nil
 	}
@@ -109,7 +109,7 @@ func (c *Client) handOver(ctx context.Context, operation plan.Operation) Result 
 		return c.send(ctx, operation)
 	case released.Class != Written || released.Echo == nil || released.Echo.Gone:
 		return released
-	case operation.Orphans() && len(plan.GiveUp(operation.Manager, operation.Subresource, body, released.Object)) > 0:
+	case operation.Orphans() && len(operation.GiveUp(released.Object)) > 0:
 		released.Class, released.Err = Terminal, &Error{Request: request, cause: errStillOwned}
 		return released
 	case len(body) == 0:
@@ -203,6 +203,9 @@ func (c *Client) prepare(operation plan.Operation) (Request, *rest.Request, erro
 	data, err := json.Marshal(request.Body)
 	if err != nil {
 		return request, nil, fmt.Errorf("%s: encoding the request: %w", request.action(), err)
+	}
+	if request.Type == plan.Apply {
+		data = YAML(data)
 	}
 	verb := verbs[request.Type]
 	to, err := c.api.At(verb.method, request.Target.GVR, request.Target.Namespace)

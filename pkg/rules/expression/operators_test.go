@@ -48,6 +48,7 @@ func TestOperators(t *testing.T) {
 		"a range at the end of the integers":     {"9223372036854775806..most", []any{int64(math.MaxInt64 - 1), int64(math.MaxInt64)}},
 		"the same name in two lets side by side": {"(let x = 1; x) + (let x = 2; x)", int64(3)},
 		"a map":                                  {`{a: 1, "b c": text, (text + "d"): nil, 5: 6}`, map[string]any{"a": int64(1), "b c": "abc", "abcd": nil, "5": int64(6)}},
+		"no halves of characters":                {`"\\ud800 \ud7ff \u{1d800}"` + " + `\\ud800`", "\\ud800 \ud7ff \U0001d800\\ud800"},
 		"escapes and other letters":              {`"é\n\u00e9" + 'x\'' + ` + "`a\\n`", "é\né" + "x'" + `a\n`},
 		"a trailing semicolon":                   {"1;", int64(1)},
 	}

@@ -236,6 +236,7 @@ func (c *Cluster) Patch(ctx context.Context, at plan.Object, subresource string,
 	options := metav1.PatchOptions{FieldManager: tester}
 	if kind == types.ApplyPatchType {
 		options.Force = new(true)
+		body = write.YAML(body)
 	}
 	var below []string
 	if subresource != "" {

@@ -3,6 +3,7 @@ package syntax
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,6 +156,10 @@ func (t *Tree) checkTokens() error {
 			}
 		case token.is(lexer.Bytes):
 			return token.at.Errorf("there are no byte strings").WithHint("write the text without b")
+		case token.is(lexer.String):
+			if err := t.checkText(token.at); err != nil {
+				return err
+			}
 		case token.is(lexer.Number):
 			if number := token.Value; len(number) > 1 && number[0] == '0' && number[1] >= '0' && number[1] <= '9' {
 				return token.at.Errorf("a number cannot start with 0").
@@ -165,6 +170,23 @@ func (t *Tree) checkTokens() error {
 	if len(open) > 0 {
 		first := t.tokens[open[len(open)-1]]
 		return first.at.Errorf("the %s that starts here is not closed", first.Value)
+	}
+	return nil
+}
+
+// escape matches an escape in a string. What is captured is no character: expr would put U+FFFD there.
+var escape = regexp.MustCompile(`(?s)\\(?:(u[dD][89a-fA-F][[:xdigit:]]{2}|U0000[dD][89a-fA-F][[:xdigit:]]{2}|u\{0*[dD][89a-fA-F][[:xdigit:]]{2}\})|.)`)
+
+func (t *Tree) checkText(at Span) error {
+	text := t.Text[at.Offset:at.End()]
+	if text[0] == '`' {
+		return nil
+	}
+	for _, found := range escape.FindAllStringSubmatchIndex(text, -1) {
+		if found[2] >= 0 {
+			half := Span{at.Offset + found[0], found[1] - found[0]}
+			return half.Errorf("%s is half of a character", t.Excerpt(half)).WithHint(`write the character itself, or all of it as in \U0001F600`)
+		}
 	}
 	return nil
 }
