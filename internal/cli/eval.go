@@ -147,6 +147,9 @@ func (e *evaluation) readObjects(path string) ([]map[string]any, error) {
 	if len(mistakes) > 0 {
 		return nil, failure{exitFinding, mistakes}
 	}
+	if len(objects) == 0 && path == e.object { // As kubectl get writes where it finds nothing. Of --related it is an answer.
+		return nil, failure{exitUsage, fmt.Errorf("the list in %s is empty, and there is nothing to evaluate", path)}
+	}
 	return objects, nil
 }
 

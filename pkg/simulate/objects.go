@@ -33,7 +33,7 @@ type object struct {
 }
 
 func parseObjects(file document.File) ([]object, document.Errors) {
-	documents, errs := document.Parse(file)
+	documents, errs := document.ParseManifests(file)
 	if len(documents) == 0 && len(errs) == 0 {
 		return nil, document.Errors{{
 			File: file.Name, Message: "the file holds no object", Hint: "write one, with apiVersion, kind and metadata",
@@ -62,10 +62,8 @@ func expand(n *document.Node) ([]object, document.Errors) {
 		apiVersion = ""
 	}
 	var errs document.Errors
-	if wrong := items.Expect(document.KindList); wrong != nil {
+	if wrong := items.Expect(document.KindList | document.KindNull); wrong != nil {
 		errs = append(errs, wrong)
-	} else if len(items.Elements()) == 0 {
-		errs = append(errs, items.Errorf("add one", "the list is empty"))
 	}
 	var out []object
 	for _, element := range items.Elements() {
@@ -94,7 +92,8 @@ func objectOf(n *document.Node, apiVersion, kind string) (map[string]any, docume
 		for _, name := range []string{"namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"} {
 			errs = append(errs, text(metadata, name, false)...)
 		}
-		errs = append(errs, labelsOf(metadata.Get("labels"))...)
+		errs = append(errs, texts(metadata.Get("labels"))...)
+		errs = append(errs, texts(metadata.Get("annotations"))...)
 	}
 	content, _ := n.Any().(map[string]any)
 	for key, inherited := range map[string]string{"apiVersion": apiVersion, "kind": kind} {
@@ -105,7 +104,8 @@ func objectOf(n *document.Node, apiVersion, kind string) (map[string]any, docume
 	return content, errs
 }
 
-func labelsOf(n *document.Node) document.Errors {
+// texts checks a map of texts.
+func texts(n *document.Node) document.Errors {
 	if err := n.Expect(document.KindMap | document.KindNull); err != nil {
 		return document.Errors{err}
 	}

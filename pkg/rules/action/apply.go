@@ -185,7 +185,9 @@ func dropIdentity(object any) map[string]any {
 func (a *apply) Effects(t Traces) Effects {
 	access := a.trace(t)
 	lookup.ReadFootprint(t.Footprint, a.declaration)
-	access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
+	for _, label := range []string{plan.LabelSet, plan.LabelRule, plan.LabelOwnerUID} {
+		access.Reads.Add(footprint.Fields("metadata", "labels", label), footprint.Value)
+	}
 	access.Reads.Add(footprint.Fields("metadata", "annotations", plan.AdoptedAnnotation), footprint.Value)
 	verbs := []footprint.Verb{{Name: "create"}, {Name: "patch"}}
 	if a.prune {

@@ -82,7 +82,7 @@ func TestCheckDeleteAndEvent(t *testing.T) {
 		"GraceNil":    {"Or none.", `{delete: {gracePeriodSeconds: "${object.metadata.deletionGracePeriodSeconds}"}}`, ""},
 		"Event":       {"Any scalar is a text here.", `{event: {reason: A, message: "${object.spec.replicas}", action: "${object.spec.class}"}}`, ""},
 		"EventList":   {"A list is none.", `{event: {reason: A, message: "${pods}"}}`, "type-mismatch event.message: want a boolean, a number or a string, have a list of maps; write toJSON(...), or join(...) for a list of strings"},
-		"EventInText": {"Within a text, either.", `{event: {reason: A, message: "at ${object.spec.host}"}}`, "may-be-absent event.message: object.spec.host may be absent, and the text around ${ } wants a boolean, a number or a string; say when: object.spec.host != nil if nothing is to be done then, or give a default: ${object.spec.host ?? \"none\"}"},
+		"EventInText": {"Within a text, either.", `{event: {reason: A, message: "at ${object.spec.host}"}}`, "may-be-absent event.message: object.spec.host may be absent, and the text around ${ } wants a boolean, a number or a string; say when: object.spec.host != nil if nothing is to be done then, or give a default: ${object.spec.host ?? 'none'}"},
 		"EventReason": {"In all of its texts.", `{event: {reason: "${object.spec.hosts}", message: a}}`, "type-mismatch event.reason: want a boolean, a number or a string, have a list of strings; write toJSON(...), or join(...) for a list of strings"},
 	}.run(t, gateways)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
 // The languages of a diagram.
@@ -74,33 +73,16 @@ func Of(set *rules.Set) *Diagram {
 	return d
 }
 
-// marks says whether the rule is in a conflict, of which a finding in it or about it tells, or reads what another one writes
-// that reads what it writes.
+// marks are the codes of what [rules.Set.Warnings] says of the rule beside others, such as that they are in a conflict.
 func marks(set *rules.Set, rule *rules.Rule) []string {
 	var marks []string
-	at := rule.Place()
 	for _, found := range set.Warnings() {
-		inside := strings.HasPrefix(found.Path, strings.TrimSuffix(at.Path, "name"))
-		if found.Code == document.CodeConflict && found.File == at.File && (inside || strings.Contains(found.Message, fmt.Sprintf("%q", rule.ID.Name))) {
-			marks = append(marks, string(found.Code))
-			break
+		if code := string(found.Code); slices.Contains(found.Rules, rule.ID.String()) && !slices.Contains(marks, code) {
+			marks = append(marks, code)
 		}
 	}
-	for _, other := range set.Rules() {
-		if other != rule && feeds(rule, other) && feeds(other, rule) {
-			return append(marks, string(document.CodeCycle))
-		}
-	}
+	slices.Sort(marks)
 	return marks
-}
-
-// feeds reports whether a rule writes fields that the other one reads.
-func feeds(rule, other *rules.Rule) bool {
-	return slices.ContainsFunc(rule.Footprint().All(), func(access *footprint.Access) bool {
-		read := other.Footprint().Lookup(access.Resource)
-		return read != nil && !access.Writes.All() && !read.Reads.All() &&
-			slices.ContainsFunc(access.Writes.List(), func(f footprint.Field) bool { return read.Reads.Touches(f.Path) })
-	})
 }
 
 func (d *Diagram) node(n node) int {

@@ -1,10 +1,12 @@
 package document
 
 import (
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+	kubejson "k8s.io/apimachinery/pkg/util/json"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 )
@@ -112,6 +114,9 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 	switch {
 	case y.Style&yaml.DoubleQuotedStyle != 0:
 		n.style = doubleQuoted
+		if b.source.json && strings.ContainsRune(n.text, utf8.RuneError) {
+			n.text = b.source.unquote(n.at)
+		}
 	case y.Style&yaml.SingleQuotedStyle != 0:
 		n.style = singleQuoted
 	case y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
@@ -121,13 +126,10 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 		if message != "" && b.aliases && y.ShortTag() == "!!timestamp" {
 			v, message = n.text, ""
 		}
-		if message != "" && b.kinds != nil {
-			if v, message = n.text, ""; y.ShortTag() == "!!float" || y.ShortTag() == "!!int" {
-				v, _ = strconv.ParseFloat(n.text, 64) // Zero where only other programs take it for a number.
+		if _, isFloat := v.(float64); b.manifests && (isFloat || message != "") {
+			if read, ok := asKubectl(n.text); ok {
+				v, message = read, ""
 			}
-		}
-		if f, ok := v.(float64); ok && b.kinds != nil && f == float64(int64(f)) {
-			v = int64(f) // As in JSON, which has one kind of numbers.
 		}
 		n.kind, n.scalar = value.KindOf(v), v
 		if message != "" {
@@ -140,6 +142,13 @@ func (b *builder) scalar(n *Node, y *yaml.Node) {
 			b.cutByBracket(n)
 		}
 	}
+}
+
+// asKubectl gives a plain scalar the value that kubectl sends for it. What is not in JSON, such as .inf, has none.
+func asKubectl(text string) (v any, ok bool) {
+	data, err := sigsyaml.YAMLToJSON([]byte(text))
+	ok = err == nil && kubejson.Unmarshal(data, &v) == nil
+	return v, ok
 }
 
 // cutByBracket reports a plain value within [ ] or { } that a comma between

@@ -4,6 +4,7 @@
 //	File -> Parse -> Node (one per document) -> field.Type.Read
 //	                   \-> Errorf, ErrorAt -> Error -> Render: line, caret, hint
 //	text -> ParseData -> value of fromYAML
+//	File -> ParseManifests -> Node, for objects, which are read as kubectl reads them
 //
 // Strict means that nothing is guessed: what YAML 1.1 and 1.2 readers
 // understand differently, duplicate keys, tags, anchors and unknown fields are

@@ -23,6 +23,8 @@ type Error struct {
 	Severity Severity
 	Code     Code // the kind of mistake, empty where it has no name of its own
 
+	Rules []string // that it compares with each other, as logs name them; nil for most
+
 	source *source
 	offset int
 	fixed  bool
@@ -34,6 +36,14 @@ func (e *Error) Fixed() bool { return e.fixed }
 // Coded sets the code and returns the error, which is being made.
 func (e *Error) Coded(code Code) *Error {
 	e.Code = code
+	return e
+}
+
+// Between sets the rules that are compared and returns the error, which is being made.
+func (e *Error) Between(rules ...fmt.Stringer) *Error {
+	for _, rule := range rules {
+		e.Rules = append(e.Rules, rule.String())
+	}
 	return e
 }
 

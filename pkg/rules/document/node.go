@@ -200,6 +200,14 @@ func (n *Node) ErrorAt(offset, length int, hint, format string, args ...any) *Er
 	return n.errorBetween(start, end, hint, format, args...)
 }
 
+// Pastable gives a hint about an expression the quotes that can be written within those around the scalar.
+func (n *Node) Pastable(hint string) string {
+	if n.style == doubleQuoted && !strings.Contains(hint, "'") {
+		return strings.ReplaceAll(hint, `"`, "'")
+	}
+	return hint
+}
+
 func (n *Node) errorBetween(start, end int, hint, format string, args ...any) *Error {
 	err := n.source.errorBetween(start, end, hint, format, args...)
 	err.Path = n.Path()

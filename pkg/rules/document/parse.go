@@ -25,8 +25,9 @@ type reading struct {
 	// aliases stand for what their anchors mark, as the budget allows, where they are not mistakes.
 	aliases bool
 	budget  *value.Budget
-	// kinds are those of the objects that are read, nil for all documents. Where there are some, reading is
-	// not strict: plain scalars are what most programs take them for, and tags say nothing.
+	// manifests are read as kubectl reads them: JSON is JSON, and plain scalars are what sigs.k8s.io/yaml takes them for.
+	manifests bool
+	// kinds are those of the objects that are read, nil for all documents. Where there are some, tags say nothing.
 	kinds []string
 }
 
@@ -44,10 +45,12 @@ var strict = reading{size: maxSize, nodes: maxNodes, onLine: maxOnLine, document
 // are returned.
 func Parse(f File) ([]*Node, Errors) { return strict.parse(f) }
 
-// ParseManifests is [Parse] of the objects of some kinds in a file that may be large and hold
-// others, as what is to be installed does.
+// ParseManifests is [Parse] of objects as kubectl and other programs write them, in a file that may be large. If it is told
+// kinds, it passes over objects of others, as what is to be installed has them.
 func ParseManifests(f File, kinds ...string) ([]*Node, Errors) {
-	return reading{size: 16 << 20, nodes: 2_000_000, onLine: 2_000_000, documents: 2_000_000, depth: 400, aliases: true, kinds: kinds}.parse(f)
+	r := reading{size: 16 << 20, nodes: 2_000_000, onLine: 2_000_000, documents: 2_000_000, depth: 400, aliases: true, manifests: true}
+	r.kinds = kinds
+	return r.parse(f)
 }
 
 // ParseData returns the value that a text holds, nil if it is empty. The text is read as strictly as a file of rules, but aliases stand
@@ -81,7 +84,7 @@ func (r reading) parse(f File) ([]*Node, Errors) {
 		return nil, Errors{err.Coded(CodeYAML)}
 	}
 	b := &builder{reading: r, alias: -1, left: density(s.text) + mostRepeated, source: s}
-	loader, _ := yaml.NewLoader(strings.NewReader(s.text), yaml.WithPlugin(r)) // The option cannot fail.
+	loader, _ := yaml.NewLoader(strings.NewReader(s.yaml()), yaml.WithPlugin(r)) // The option cannot fail.
 	var roots []*Node
 	for number := 1; ; number++ {
 		var document yaml.Node

@@ -213,8 +213,8 @@ func TestParseManifests(t *testing.T) {
 		bomb += fmt.Sprintf("x%d: &x%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*x%d,", i), 10))
 	}
 	for name, tc := range map[string]struct{ text, want, mistake string }{
-		"traps":     {"kind: A\nx: [on, 1e3, 1.0, 012, =, 2026-01-01]\n", "[map[kind:A x:[on 1000 1 12 = 2026-01-01]]]", ""},
-		"aliases":   {"kind: A\nx: &x [1]\ny: *x\n", "[map[kind:A x:[1] y:[1]]]", ""},
+		"traps":     {"kind: A\nx: [on, 1e3, 1.0, 012, =, 2026-01-01]\n", "[map[kind:A x:[true 1000 1 10 = 2026-01-01]]]", ""},
+		"aliases":   {"kind: A\nx: &x [1]\nz: *x\n", "[map[kind:A x:[1] z:[1]]]", ""},
 		"others":    {"kind: B\nx: 1\nx: 2\n---\n- a\n---\nkind: A\n", "[map[kind:A]]", ""},
 		"own alias": {"kind: A\nx: &x [*x]\n", "", "nested deeper than 400"},
 		"bomb":      {bomb, "", "aliases repeat more than 100000 keys and values"},

@@ -1,7 +1,9 @@
 package document
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +31,7 @@ type source struct {
 	name  string
 	text  string
 	lines []int // where each line starts
+	json  bool  // the text is read as JSON, not as YAML
 }
 
 // Position is a place in a file as editors show it.
@@ -64,7 +67,11 @@ func newSource(f File, r reading) (*source, *Error) {
 	if nodes > r.nodes {
 		return nil, tooLarge(f, "the file may hold %d keys and values, at most %d are read", nodes, r.nodes)
 	}
-	return s, s.check()
+	refused := []*unicode.RangeTable{unreadable, directions}
+	if r.manifests {
+		refused, s.json = refused[:1], json.Valid([]byte(text))
+	}
+	return s, s.check(refused)
 }
 
 func tooLarge(f File, format string, args ...any) *Error {
@@ -75,15 +82,17 @@ func tooLarge(f File, format string, args ...any) *Error {
 // differ from what editors show), the marks that make a terminal show other text than is
 // there, and directives: %YAML would change what the text means. The parser takes a line
 // that begins with "%" as one unless it is within quotes, where it can be indented as well.
-func (s *source) check() *Error {
+func (s *source) check(refused []*unicode.RangeTable) *Error {
 	for i, r := range s.text {
 		var message, hint string
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s.text[i:], string(utf8.RuneError)):
 			message, hint = fmt.Sprintf("byte 0x%02X is not UTF-8", s.text[i]), "save the file as UTF-8"
+		case s.json:
+			continue
 		case r == '\r':
 			message, hint = "carriage return without a line feed", "save the file with LF or CRLF line ends"
-		case unicode.Is(forbidden, r):
+		case unicode.In(r, refused...):
 			message, hint = fmt.Sprintf("invisible character U+%04X", r), fmt.Sprintf(`remove it, or write \u%04X within double quotes`, r)
 		case r == '%' && (i == 0 || s.text[i-1] == '\n'):
 			message, hint = "directives are not supported", "remove the line, or indent it if it is text"
@@ -95,18 +104,47 @@ func (s *source) check() *Error {
 	return nil
 }
 
-// forbidden are the characters that YAML refuses and some it should.
-var forbidden = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x00, Hi: 0x08, Stride: 1}, // All control characters but tab and line feed.
-		{Lo: 0x0b, Hi: 0x1f, Stride: 1},
-		{Lo: 0x7f, Hi: 0x9f, Stride: 1},
-		{Lo: 0x2028, Hi: 0x202e, Stride: 1}, // Line separators and text direction.
-		{Lo: 0x2066, Hi: 0x2069, Stride: 1},
-		{Lo: 0xfeff, Hi: 0xfeff, Stride: 1}, // Byte order mark.
-		{Lo: 0xfffe, Hi: 0xffff, Stride: 1},
-	},
-	LatinOffset: 3,
+// unreadable are the characters that YAML refuses, and directions those that it should refuse too.
+var (
+	unreadable = &unicode.RangeTable{
+		R16: []unicode.Range16{
+			{Lo: 0x00, Hi: 0x08, Stride: 1}, // All control characters but tab and line feed.
+			{Lo: 0x0b, Hi: 0x1f, Stride: 1},
+			{Lo: 0x7f, Hi: 0x9f, Stride: 1},
+			{Lo: 0x2028, Hi: 0x2029, Stride: 1}, // Line separators.
+			{Lo: 0xfeff, Hi: 0xfeff, Stride: 1}, // Byte order mark.
+			{Lo: 0xfffe, Hi: 0xffff, Stride: 1},
+		},
+		LatinOffset: 3,
+	}
+	directions = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x202a, Hi: 0x202e, Stride: 1}, {Lo: 0x2066, Hi: 0x2069, Stride: 1}}}
+)
+
+// notYAML are parts of strings that JSON may have and YAML may not, with the escapes that are not to be mistaken for them.
+var notYAML = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.|[\x{7f}-\x{9f}\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]`)
+
+// yaml is the text for the parser. Where it is JSON, the parser gets other characters for those that it refuses, as many, so that
+// each value stays in its place; [source.unquote] reads the value.
+func (s *source) yaml() string {
+	if !s.json {
+		return s.text
+	}
+	return notYAML.ReplaceAllStringFunc(strings.ReplaceAll(s.text, "\t", " "), func(part string) string {
+		switch {
+		case part[0] != '\\':
+			return string(utf8.RuneError)
+		case len(part) > len(`\n`):
+			return `\uFFFD`
+		default:
+			return part
+		}
+	})
+}
+
+// unquote reads the string of a JSON text at an offset.
+func (s *source) unquote(offset int) (text string) {
+	_ = json.NewDecoder(strings.NewReader(s.text[offset:])).Decode(&text) // All of the text is valid.
+	return text
 }
 
 // density is at least the number of nodes the text can hold. The parser needs

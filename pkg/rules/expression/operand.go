@@ -27,7 +27,7 @@ func (o *Operand) Wants(user string, kinds, have value.Kind) *Error {
 	case have == value.Stamped:
 		return o.At.Errorf("%s", value.ErrStamp.Message)
 	case have == value.Nil:
-		return o.absent("is", user, kinds)
+		return o.absent("is", user, kinds, kinds)
 	case o.Text == "" || have == value.Omission:
 		return o.At.Errorf("%s wants %s, have %s", user, kinds, have).WithHint("%s", conversion("...", kinds, have))
 	default:
@@ -35,18 +35,22 @@ func (o *Operand) Wants(user string, kinds, have value.Kind) *Error {
 	}
 }
 
-// MayBeNil is the error that user does not take nil, which the operand can be.
-func (o *Operand) MayBeNil(user string, kinds value.Kind) *Error {
-	return o.absent("may be", user, kinds)
+// MayBeNil is the error that user does not take nil, which the operand can be, beside the kinds that it has.
+func (o *Operand) MayBeNil(user string, kinds, have value.Kind) *Error {
+	if have&value.String != 0 || have&kinds == 0 { // A text may have to be one of a kind, such as a duration.
+		have = kinds
+	}
+	return o.absent("may be", user, kinds, have&kinds)
 }
 
-func (o *Operand) absent(is, user string, kinds value.Kind) *Error {
+// absent gives a default of some of the kinds that user wants.
+func (o *Operand) absent(is, user string, kinds, defaults value.Kind) *Error {
 	x := cmp.Or(o.Text, "x")
 	err := o.At.Errorf("%s %s absent, and %s wants %s", cmp.Or(o.Text, "this"), is, user, kinds)
 	if kinds&^(value.String|value.Nil) == value.Time { // No default is harmless: one in the past makes everything old.
 		return err.WithHint("ask first whether it is there: %[1]s != nil && ..., or for a value: %[1]s != nil ? ... : nil", x)
 	}
-	return err.WithHint("?? gives a default: (%s ?? %s)", x, example(kinds))
+	return err.WithHint("?? gives a default: (%s ?? %s)", x, example(defaults))
 }
 
 // conversion is a hint how to make what is wanted of what is there, or "".

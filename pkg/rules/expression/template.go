@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"cmp"
 	"errors"
 	"regexp"
 	"slices"
@@ -161,10 +160,13 @@ func NotText(p *Program, kind value.Kind, may bool) *Error {
 	err := o.Wants(user, wanted, kind)
 	switch {
 	case may:
-		err = o.MayBeNil(user, wanted)
+		err = o.MayBeNil(user, wanted, wanted)
 		fallthrough
 	case kind == value.Nil:
-		return err.WithHint(`say when: %[1]s != nil if nothing is to be done then, or give a default: ${%[1]s ?? "none"}`, cmp.Or(o.Text, "x"))
+		if strings.Contains(o.Text, "...") || o.Text == "" { // What when says of it, does not count here.
+			return err.WithHint(`give it a name in let, and say when: NAME != nil if nothing is to be done then; or give a default with ?? "none"`)
+		}
+		return err.WithHint(`say when: %[1]s != nil if nothing is to be done then, or give a default: ${%[1]s ?? "none"}`, o.Text)
 	case kind&(value.List|value.Map) != 0:
 		return err.WithHint("write toJSON(...) around it, or join(...) around a list of strings")
 	case kind == value.Omission:

@@ -154,7 +154,7 @@ func (s *site) warning(before *site) *document.Error {
 		place = fmt.Sprintf("in %s:%d", file, before.Node().Position().Line)
 	}
 	return s.Node().Errorf(hint, "the rules %q and %q may set %s of the same %s to different values: the other is %s",
-		before.rule.ID.Name, s.rule.ID.Name, s.path(), s.resource.Resource, place).Coded(document.CodeConflict).Warn()
+		before.rule.ID.Name, s.rule.ID.Name, s.path(), s.resource.Resource, place).Coded(document.CodeConflict).Between(before.rule.ID, s.rule.ID).Warn()
 }
 
 // selected reports whether some of the one and some of the other selections have objects in

@@ -32,7 +32,7 @@ func cycles(all []*Rule) (out document.Errors) {
 			if w.spend(1) && there >= 0 && back >= 0 && there != back {
 				out = append(out, rule.Source.Node().Get("name").Errorf("see in a RuleTest that they settle",
 					"the rules %q and %q each read what the other writes: %s and %s",
-					all[j].ID.Name, rule.ID.Name, texts[there], texts[back]).Coded(document.CodeCycle).Note())
+					all[j].ID.Name, rule.ID.Name, texts[there], texts[back]).Coded(document.CodeCycle).Between(all[j].ID, rule.ID).Note())
 				break
 			}
 		}

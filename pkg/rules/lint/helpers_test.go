@@ -17,6 +17,8 @@ metadata: {name: set}
 spec:
   params: {least: 3, class: mesh, hosts: [a, b], containers: [{name: main, image: a}]}
   resources:
+    a_pods: {version: v1, resource: pods, labelSelector: a=1}
+    b_pods: {version: v1, resource: pods, labelSelector: b=1}
     gateways: {group: example.com, version: v1, resource: gateways}
     tenants: {group: example.com, version: v1, resource: tenants}
     things: {group: acme.io, version: v1, resource: things}

@@ -91,6 +91,12 @@ func TestClonesArePruned(t *testing.T) {
 }
 
 func TestWarnCycle(t *testing.T) {
+	labelled := func(name, watch string) string {
+		return fmt.Sprintf("  - {name: %s, watch: %s, actions: [{patch: {merge: {metadata: {labels: {%[1]s: \"1\"}}}}}]}\n", name, watch)
+	}
+	applied := func(name string) string {
+		return fmt.Sprintf("  - {name: %s, watch: gateways, actions: [{apply: {resource: configmaps, manifest: {metadata: {name: %[1]s, labels: {%[1]s: x}}}}}]}\n", name)
+	}
 	rule := func(name, when, field string) string {
 		return fmt.Sprintf("  - {name: %s, watch: gateways, when: %s, actions: [{patch: {merge: {spec: {%s: 5}}}}]}\n", name, when, field)
 	}
@@ -114,6 +120,24 @@ func TestWarnCycle(t *testing.T) {
 		"Field": {
 			"Rules that look at what they write are compared by the values that they want.",
 			"  rules:\n" + rule("a", "object.spec.step == 1", "step") + rule("b", "object.spec.step == 2", "step"), nil,
+		},
+		"Selector": {
+			"Of the labels a selector reads its own.",
+			"  rules:\n" + labelled("a", "web") + labelled("b", "web"), nil,
+		},
+		"Selected": {
+			"What is written may bring the object into the selection of the other rule.",
+			"  rules:\n" + labelled("b", "a_pods") + labelled("a", "b_pods"),
+			[]string{`note spec.rules[1].name: the rules "b" and "a" each read what the other writes: metadata.labels.b of pods and metadata.labels.a of pods`},
+		},
+		"MatchLabels": {
+			"So does a look-up.",
+			"  rules:\n" + strings.Replace(labelled("a", "pods"), "actions", "with: {found: {resource: pods, matchLabels: {app: web}}}, when: len(found) > 1, actions", 1) +
+				strings.Replace(labelled("b", "pods"), "actions", "with: {found: {resource: pods, matchLabels: {app: db}}}, when: len(found) > 1, actions", 1), nil,
+		},
+		"Applied": {
+			"An apply looks whether the object is its own.",
+			"  rules:\n" + applied("a") + applied("b"), nil,
 		},
 		"Everything": {
 			"That a rule may read anything is no reason to suspect it.",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -187,8 +188,10 @@ func ReadFootprint(out *footprint.Footprint, d *Declaration) *footprint.Access {
 
 // ReadSelectors adds that the selectors of a selection are read. The engine asks of an object in one cache whether another has it.
 func ReadSelectors(access *footprint.Access, selection plan.Selection) {
-	if selection.LabelSelector != "" {
-		access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
+	if parsed, err := labels.ParseToRequirements(selection.LabelSelector); err == nil {
+		for _, requirement := range parsed {
+			access.Reads.Add(footprint.Fields("metadata", "labels", requirement.Key()), footprint.Value)
+		}
 	}
 	if parsed, err := fields.ParseSelector(selection.FieldSelector); err == nil {
 		for _, requirement := range parsed.Requirements() {
@@ -199,6 +202,21 @@ func ReadSelectors(access *footprint.Access, selection plan.Selection) {
 
 func dotted(path string) footprint.Path { return footprint.Fields(strings.Split(path, ".")...) }
 
+// labels are the labels that are asked for: all of them unless each is named.
+func (r *Lookup) labels() (out []footprint.Path) {
+	all := footprint.Fields("metadata", "labels")
+	for _, e := range r.node.Entries() {
+		if r.form.name != "matchLabels" || strings.Contains(e.Key.Text(), "${") {
+			return []footprint.Path{all}
+		}
+		out = append(out, footprint.Fields("metadata", "labels", e.Key.Text()))
+	}
+	if len(out) == 0 { // One template gives them.
+		return []footprint.Path{all}
+	}
+	return out
+}
+
 // Footprint adds what finding the objects reads, and returns what the value of the lookup can be.
 func (r *Lookup) Footprint(out *footprint.Footprint, names expression.Shapes) footprint.Shape {
 	access := ReadFootprint(out, r.declaration)
@@ -207,7 +225,9 @@ func (r *Lookup) Footprint(out *footprint.Footprint, names expression.Shapes) fo
 	}
 	switch r.form.by {
 	case plan.ByLabels:
-		access.Reads.Add(footprint.Fields("metadata", "labels"), footprint.Value)
+		for _, path := range r.labels() {
+			access.Reads.Add(path, footprint.Value)
+		}
 	case plan.ByFields:
 		for _, f := range r.known.Fields {
 			access.Reads.Add(footprint.Fields(f.Path...), footprint.Value)

@@ -88,11 +88,11 @@ func TestCheckNames(t *testing.T) {
 		"NameNil":      {"Which may be absent: then there is nothing.", `{resource: secrets, name: "${object.spec.host}"}`, ""},
 		"NameNumber":   {"A number is no name.", `{resource: secrets, name: "${object.spec.replicas}"}`, "type-mismatch name: want a string, have an integer; write string(...)"},
 		"NameEither":   {"What may be one is for the evaluation to find.", `{resource: secrets, name: "${object.spec.port}"}`, ""},
-		"NameInText":   {"Within a text it has to be there.", `{resource: secrets, name: "a-${object.spec.host}"}`, "may-be-absent name: object.spec.host may be absent, and the text around ${ } wants a boolean, a number or a string; say when: object.spec.host != nil if nothing is to be done then, or give a default: ${object.spec.host ?? \"none\"}"},
+		"NameInText":   {"Within a text it has to be there.", `{resource: secrets, name: "a-${object.spec.host}"}`, "may-be-absent name: object.spec.host may be absent, and the text around ${ } wants a boolean, a number or a string; say when: object.spec.host != nil if nothing is to be done then, or give a default: ${object.spec.host ?? 'none'}"},
 		"Mistake":      {"Its expression is checked.", `{resource: secrets, name: "${object.spec.hst}"}`, `unknown-field name: object.spec has no field "hst"; did you mean object.spec.host?`},
 		"Names":        {"Texts.", `{resource: secrets, names: "${object.spec.hosts}"}`, ""},
 		"NamesWritten": {"Each may be absent.", `{resource: secrets, names: [a, "${object.spec.host}"]}`, ""},
-		"NamesNumbers": {"Numbers are no names.", `{resource: secrets, names: "${[1, 2]}"}`, "type-mismatch names: want a string, have an integer; put it in quotes: \"1\"\ntype-mismatch names: want a string, have an integer; put it in quotes: \"2\""},
+		"NamesNumbers": {"Numbers are no names.", `{resource: secrets, names: "${[1, 2]}"}`, "type-mismatch names: want a string, have an integer; put it in quotes: '1'\ntype-mismatch names: want a string, have an integer; put it in quotes: '2'"},
 		"NamesMaps":    {"Nor are objects.", `{resource: secrets, names: "${object.spec.listeners}"}`, "type-mismatch names: each element: want a string, have a map; write map(list, .name)"},
 	}.run(t, gatewaysGVR)
 }

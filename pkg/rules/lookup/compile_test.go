@@ -118,7 +118,7 @@ func TestFootprint(t *testing.T) {
 		{`{resource: pods, name: x, namespace: a}`, "", "a  metadata.name=x"},
 		{`{resource: pods, name: "${text}"}`, "", "a  "},
 		{`{resource: pods, matchLabels: {tier: a, "${text}": b}}`, "metadata.labels", "a tier=a "},
-		{`{resource: webPods, matchLabels: {tier: a}}`, "metadata.labels", "a app=web,tier=a "},
+		{`{resource: webPods, matchLabels: {tier: a}}`, "metadata.labels.app metadata.labels.tier", "a app=web,tier=a "},
 		{`{resource: pods, matchFields: {spec.nodeName: n1, spec.x: "${text}"}}`, "spec.nodeName spec.x", "a  "},
 		{`{resource: pods, matchFields: {"${text}": n1}}`, "*", "a  "},
 		{`{resource: pods, ownedBy: object}`, "", "a  "},

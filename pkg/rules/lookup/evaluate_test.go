@@ -132,7 +132,7 @@ func TestEvaluateErrors(t *testing.T) {
 		text   string
 		want   string
 	}{
-		"NameFails":       {"An expression that fails has its place.", `{resource: pods, name: "x${object.spec.absent}"}`, `w.yaml:1:28: name: object.spec.absent is absent, and the text around ${ } wants a boolean, a number or a string; say when: object.spec.absent != nil if nothing is to be done then, or give a default: ${object.spec.absent ?? "none"}`},
+		"NameFails":       {"An expression that fails has its place.", `{resource: pods, name: "x${object.spec.absent}"}`, `w.yaml:1:28: name: object.spec.absent is absent, and the text around ${ } wants a boolean, a number or a string; say when: object.spec.absent != nil if nothing is to be done then, or give a default: ${object.spec.absent ?? 'none'}`},
 		"NameStamp":       {"What cannot be read cannot be looked for.", `{resource: pods, name: "${stamp()}"}`, `w.yaml:1:24: name: stamp() cannot be read; write a value that is known`},
 		"LabelsNil":       {"An absent map must not select everything.", `{resource: pods, matchLabels: "${object.spec.absent}"}`, `w.yaml:1:31: matchLabels: want a map, have nil; write texts as in {app: web}; for every object, all: true`},
 		"LabelsOmitted":   {"Nor one of which nothing is left.", `{resource: pods, matchLabels: {app: "${omit()}"}}`, `w.yaml:1:31: matchLabels: matchLabels is empty; write texts as in {app: web}; for every object, all: true`},

@@ -157,7 +157,7 @@ func (d *draft) branches(n *document.Node, given check.Given, into *schema.Type)
 		}
 		if unfit := misfitOf(w, place, how); unfit != nil {
 			unfit = unfit.in(value.Excerpt(strings.Join(keys, ".")))
-			d.errs = append(d.errs, n.ErrorAt(w.At.Offset, w.At.Length, unfit.hint, "%s", unfit.message).Coded(unfit.code))
+			d.errs = append(d.errs, n.ErrorAt(w.At.Offset, w.At.Length, n.Pastable(unfit.hint), "%s", unfit.message).Coded(unfit.code))
 			wrong = true
 		}
 	}

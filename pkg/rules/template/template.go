@@ -237,7 +237,7 @@ func Locate(n *document.Node, err error) *document.Error {
 		return placed
 	}
 	if failed, ok := errors.AsType[*expression.Error](err); ok {
-		return n.ErrorAt(failed.Offset, failed.Length, failed.Hint, "%s", failed.Message).Coded(cmp.Or(document.Code(failed.Code), document.CodeExpression))
+		return n.ErrorAt(failed.Offset, failed.Length, n.Pastable(failed.Hint), "%s", failed.Message).Coded(cmp.Or(document.Code(failed.Code), document.CodeExpression))
 	}
 	if fault, ok := errors.AsType[*value.Fault](err); ok {
 		return n.Errorf(fault.Hint, "%s", fault.Message)

@@ -78,7 +78,7 @@ func TestTemplates(t *testing.T) {
 		"within a text":     {"${object.metadata.name}-${object.spec.pd.replicas}-${object.spec.pd.paused}-${duration(90)}", "a string", "", ""},
 		"unknown":           {"a ${anything.b}", "a string", "", ""},
 		"nil in a text":     {"in ${object.spec.timeout}", "a string", "object.spec.timeout", `object.spec.timeout may be absent, and the text around ${ } wants a boolean, a number or a string; say when: object.spec.timeout != nil if nothing is to be done then, or give a default: ${object.spec.timeout ?? "none"}`},
-		"always nil":        {"in ${nil}", "a string", "nil", `this is absent, and the text around ${ } wants a boolean, a number or a string; say when: x != nil if nothing is to be done then, or give a default: ${x ?? "none"}`},
+		"always nil":        {"in ${nil}", "a string", "nil", `this is absent, and the text around ${ } wants a boolean, a number or a string; give it a name in let, and say when: NAME != nil if nothing is to be done then; or give a default with ?? "none"`},
 		"a map":             {"in ${object.spec.pd}", "a string", "object.spec.pd", "the text around ${ } wants a boolean, a number or a string, and object.spec.pd is a map; write toJSON(...) around it, or join(...) around a list of strings"},
 		"a list":            {"ä ${[1]}", "a string", "[1]", "the text around ${ } wants a boolean, a number or a string, have a list; write toJSON(...) around it, or join(...) around a list of strings"},
 		"omit":              {"in ${omit()}", "a string", "omit()", "the text around ${ } wants a boolean, a number or a string, have omit(); omit() drops a whole value and must stand alone"},

@@ -231,7 +231,7 @@ func (c *checker) wants(node expression.Node, r result, user string, kinds value
 	case have == 0:
 		c.report(document.CodeMayBeAbsent, node.Written().Wants(user, kinds, value.Nil))
 	default:
-		c.report(document.CodeMayBeAbsent, node.Written().MayBeNil(user, kinds))
+		c.report(document.CodeMayBeAbsent, node.Written().MayBeNil(user, kinds, have))
 	}
 	return true
 }

@@ -138,7 +138,7 @@ func (c *checker) refusesNil(n *expression.Binary, o operand) bool {
 	case o.of.Kinds() == value.Nil:
 		c.report(document.CodeMayBeAbsent, written.Wants(n.Operator, kinds, value.Nil))
 	default:
-		err := written.MayBeNil(n.Operator, kinds)
+		err := written.MayBeNil(n.Operator, kinds, kinds)
 		if text := written.Version(); text != "" && n.Orders() && kinds == value.String {
 			err.Hint = fmt.Sprintf(`write semver(%s ?? "0.0.0"), since texts are compared letter by letter`, text)
 		}

@@ -285,6 +285,41 @@ func (w *walk) absent(i int) {
 		is = "is"
 	}
 	parent, access := w.path.Before(i), w.path.Steps[i].Text()
-	w.fail(document.CodeMayBeAbsent, w.path.Steps[i].At.Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access).
-		WithHint("write %s%s, which is nil then", parent, syntax.Optional(access)))
+	err := w.path.Steps[i].At.Errorf("%s %s absent, so %s%s cannot be read", parent, is, parent, access)
+	w.fail(document.CodeMayBeAbsent, err.WithHint("write %s%s, which is nil then", parent, w.optional(i)))
+}
+
+// optional writes the accesses from one on with a "?." before each that reads what may be absent, up to the last of these.
+func (w *walk) optional(first int) (out string) {
+	text, on := "", w.on
+	for i := first; i < len(w.path.Steps); i++ {
+		s := &w.path.Steps[i]
+		switch {
+		case i == first || on.Known() && on.CanBeNil() && s.Kind != expression.BySlice:
+			text += syntax.Optional(strings.TrimPrefix(s.Text(), "?"))
+			out = text
+		default:
+			text += s.Text()
+		}
+		position, isIndex := constantIndex(s)
+		switch on = on.NonNil(); {
+		case s.Kind == expression.ByKey && on.Kinds() == value.Map:
+			on, _ = on.Field(s.Key)
+		case isIndex && on.Kinds() == value.List:
+			on = on.At(position)
+		default:
+			return out
+		}
+	}
+	return out
+}
+
+// constantIndex is the integer that an access is written with.
+func constantIndex(s *expression.Step) (int64, bool) {
+	if s.Kind != expression.ByValue {
+		return 0, false
+	}
+	v, _ := expression.LiteralOf(s.Index)
+	n, is := v.(int64)
+	return n, is
 }

@@ -40,6 +40,9 @@ const longestTime = 64
 // longUnits are those that Go's durations do not have.
 var longUnits = regexp.MustCompile(`^(?:([0-9]{1,9})w)?(?:([0-9]{1,9})d)?`)
 
+// writtenDuration is a duration of any length.
+var writtenDuration = regexp.MustCompile(`^-?([0-9]+w)?([0-9]+d)?([0-9]+(\.[0-9]*)?(h|m|s|ms|us|µs|ns))*$`)
+
 // ParseDuration reads a duration, a string such as "1w2d3h4m5s", or an integer
 // number of seconds.
 func ParseDuration(v any) (time.Duration, error) {
@@ -59,6 +62,9 @@ func ParseDuration(v any) (time.Duration, error) {
 			} else if ok {
 				return d, nil
 			}
+		}
+		if len(v) <= longestTime && writtenDuration.MatchString(v) && strings.ContainsAny(v, "wdhms") {
+			return 0, Faultf("%q is longer than the 292 years of a duration", v)
 		}
 		return 0, Faultf("%q is not a duration", Excerpt(v)).
 			WithHint(`write it with units, such as "90s", "1h30m", "2d" or "1w"`)
