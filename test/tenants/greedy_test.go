@@ -40,14 +40,19 @@ func TestGreedyAccount(t *testing.T) {
 			"{name: secrets, watch: secrets, when: \"object.data?.large == 'y'\", actions: [{event: {type: Normal, reason: Seen, message: seen}}]}",
 		}),
 	}
-	for n := range 8 {
-		sets = append(sets, greedySet("rules"+strconv.Itoa(n), []string{"services: {version: v1, resource: services}"},
-			times(700, `{name: r%d, watch: services, when: object.metadata.name == 'a', actions: [{patch: {merge: {metadata: {labels: {a%[1]d: b}}}}}]}`)))
+	rules := func(n int) string {
+		return greedySet("rules"+strconv.Itoa(n), []string{"services: {version: v1, resource: services}"},
+			times(700, `{name: r%d, watch: services, when: object.metadata.name == 'a', actions: [{patch: {merge: {metadata: {labels: {a%[1]d: b}}}}}]}`))
 	}
-	for n := range 2 {
-		sets = append(sets, greedySet("selectors"+strconv.Itoa(n), times(600, `r%d: {version: v1, resource: pods, labelSelector: n=%[1]d`+strconv.Itoa(n)+`}`),
-			times(600, `{name: r%d, watch: r%[1]d, actions: [{patch: {merge: {metadata: {labels: {a: b}}}}}]}`)))
+	selectors := func(n int) string {
+		return greedySet("selectors"+strconv.Itoa(n), times(600, `r%d: {version: v1, resource: pods, labelSelector: n=%[1]d`+strconv.Itoa(n)+`}`),
+			times(600, `{name: r%d, watch: r%[1]d, actions: [{patch: {merge: {metadata: {labels: {a: b}}}}}]}`))
 	}
+	sets = append(sets, rules(0), selectors(0)) // All caches are taken then.
+	for n := range 7 {
+		sets = append(sets, rules(n+1))
+	}
+	sets = append(sets, selectors(1))
 	for _, set := range sets {
 		apply(t, on, greedy, set)
 	}
