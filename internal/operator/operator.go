@@ -25,6 +25,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
@@ -78,6 +79,7 @@ type Operator struct {
 	notifier  *notifier
 	dryRun    *dryrun.DryRun   // what would be stored; nil where it is
 	caches    *informer.Shared // of all tenants
+	made      *conflict.Made   // by the rules of all tenants
 	pace      *rate.Limiter    // of the looks at their accounts
 	learned   learned
 }
@@ -104,7 +106,7 @@ func New(options Options) (*Operator, error) {
 	}
 	o := &Operator{
 		core:   core{options: options, client: process, state: newState(), deletions: make(chan struct{}, 1)},
-		caches: informer.NewShared(), pace: access.NewPace(),
+		caches: informer.NewShared(), made: conflict.NewMade(), pace: access.NewPace(),
 	}
 	if o.leftovers, err = newLeftovers(&o.core, o.release); err != nil {
 		return nil, err

@@ -149,7 +149,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 			return t.informers
 		},
 		Live: reader, Observer: observer{t.tally, t, notifier, o.options.Observers},
-		Log: t.log, Clock: o.options.Clock, Pace: engine.Pace{Workers: o.options.Settings.Workers, CacheSyncTimeout: o.options.Settings.CacheSyncTimeout},
+		Log: t.log, Clock: o.options.Clock, Pace: engine.Pace{Made: o.made, Workers: o.options.Settings.Workers, CacheSyncTimeout: o.options.Settings.CacheSyncTimeout},
 	}
 	options.Limiter, _ = as.RateLimiter.(*client.Limiter)
 	as = o.options.Fence.Guard(as)

@@ -107,10 +107,8 @@ func (a *attempt) finish(ctx context.Context) {
 	if !a.CarriedOut {
 		return
 	}
-	api := events.API{Recorder: a.options.Recorder, Live: a.live, Observer: a.options.Observer}
-	if err := a.record.events.Notify(ctx, &a.Attempt, api); err != nil {
-		a.outcome.Fail(guard.Failure{Err: err})
-	}
+	api := events.API{Recorder: a.options.Recorder, Live: a.live, Observer: a.options.Observer, Guard: a.guards.conflicts.Events(&a.Attempt)}
+	a.record.events.Notify(ctx, &a.Attempt, api, &a.outcome)
 	switch failed := len(a.outcome.Failures) > 0; {
 	case a.outcome.State != guard.Settled:
 	case a.Watched == nil:
@@ -242,6 +240,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		}
 		ctx := redact.Hiding(live.Keeping(turn, a.now.compared(sent.Target.GVR)), a.Mask.Known)
 		sent.at = a.options.Clock.Now()
+		a.guards.conflicts.Sending(&a.Attempt, sent.Operation)
 		changed := a.caches.Writing(sent.Target.GVR)
 		result := a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
 		if result.Class == write.Written && result.Echo != nil && !result.Echo.Gone { // That of a failure was read.

@@ -51,6 +51,9 @@ func New(options Options) *Engine {
 	if options.Name == nil {
 		options.Name = func(_ Key, prefix string) string { return naming.Random(prefix) }
 	}
+	if options.Made == nil {
+		options.Made = conflict.NewMade()
+	}
 	pool := workers.New(options.Workers)
 	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: memory{records: map[Key]*record{}}}
 	c.tidying = &tidying{wanted: make(chan struct{}, 1), changing: make(chan struct{}, 1), stop: func() {}}

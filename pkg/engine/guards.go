@@ -21,7 +21,7 @@ import (
 func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Duration) guards {
 	o := c.options
 	g := guards{
-		conflicts: conflict.New(o.Clock, o.Live, o.Log),
+		conflicts: conflict.New(o.Clock, o.Live, o.Made, o.Log),
 		breaker:   breaker.New(o.Clock, o.Log, jitter),
 		limits:    limit.NewGuard(o.Clock, limitHost{c}, o.Observer, o.Log),
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/client"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -65,9 +66,11 @@ type Options struct {
 	Detail
 }
 
-// Pace is how much is done at the same time.
+// Pace is how much is done at the same time, and how fast.
 type Pace struct {
 	Workers int // default: 10
+	// Made is what rules have made, which the engines of one process share; default: one of its own.
+	Made *conflict.Made
 	// Limiter is that of Writer, Live and Caches; default: none. A write waits for its turn before what it depends on is read.
 	Limiter *client.Limiter
 	// CacheSyncTimeout is how long [Engine.Settle] waits for first lists; 0 for as long as it takes.

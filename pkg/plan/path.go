@@ -163,14 +163,20 @@ func elements(object map[string]any, path ...string) []map[string]any {
 
 // ControllerUID is the uid of the object's controller, empty where it has none.
 func ControllerUID(object map[string]any) types.UID {
-	value, _ := Lookup(object, Path{"metadata", "ownerReferences"})
-	references, _ := value.([]any)
-	for _, element := range references {
-		if reference, _ := element.(map[string]any); isController(reference) {
+	for _, reference := range elements(object, "metadata", "ownerReferences") {
+		if isController(reference) {
 			return types.UID(Text(reference, "uid"))
 		}
 	}
 	return ""
+}
+
+// OwnerUIDs are those of all owners of the object.
+func OwnerUIDs(object map[string]any) (out []types.UID) {
+	for _, reference := range elements(object, "metadata", "ownerReferences") {
+		out = append(out, types.UID(Text(reference, "uid")))
+	}
+	return out
 }
 
 func isController(reference map[string]any) bool {

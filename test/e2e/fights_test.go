@@ -235,3 +235,43 @@ func TestFightWithWebhook(t *testing.T) {
 	remove()
 	eventually(t, "the object settles once the webhook is gone", func() bool { return f.value("size") == "1" })
 }
+
+// TestRecursion holds that a rule which makes objects of what it has made, and one that records Events about its own Events, are named and
+// make few.
+func TestRecursion(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: seed, labels: {fight: source}}}`)
+	f := begin(t, namespace, fightHead+`
+  - name: copies
+    watch: sources
+    actions:
+    - apply:
+        resource: sources
+        manifest: {metadata: {name: "${sha256(object.metadata.name)[:20]}", labels: {fight: source}}}
+`)
+	f.expectNamed(2, "fight/copies", "because of objects that it has made", "configmaps")
+	echoing := begin(t, namespace, `apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: echoes, namespace: NAMESPACE}
+spec:
+  resources:
+    events: {version: v1, resource: events}
+  rules:
+  - name: echo
+    watch: events
+    actions: [{event: {reason: Echo, message: "saw ${object.metadata.name}"}}]
+`)
+	eventually(t, "the log names the rule", func() bool {
+		return strings.Contains(echoing.process.output.String(), "rule=echoes/echo")
+	})
+	echoes := 0
+	for _, event := range listEvents(t, namespace) {
+		if event.Reason == "Echo" {
+			echoes++
+		}
+	}
+	if echoes > 5*roundsUntilNamed {
+		t.Errorf("%d Events about Events", echoes)
+	}
+}

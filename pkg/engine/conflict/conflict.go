@@ -44,12 +44,14 @@ const (
 	Manager Kind = "manager"
 	// Unknown is somebody who has left no name.
 	Unknown Kind = "unknown"
+	// Recursion is no rival: the rule makes objects because of objects that it has made. Target is the last of them.
+	Recursion Kind = "recursion"
 )
 
 // Rival is who undoes what a rule writes. It is comparable.
 type Rival struct {
 	Kind    Kind
-	Rule    plan.Rule // of kind Rule
+	Rule    plan.Rule // of kind Rule, and of Recursion where there is another one between
 	Watched Object    // of kind Rule: for which that rule writes
 	// Manager, Operation and Subresource name an entry of managedFields, of the kinds Manager and OtherIdentity.
 	Manager, Operation, Subresource string
@@ -112,6 +114,13 @@ const shownPaths = 3
 
 // String says which fields of which object are in conflict, and with whom.
 func (c Conflict) String() string {
+	if c.Rival.Kind == Recursion {
+		through := ""
+		if c.Rival.Rule != (plan.Rule{}) {
+			through = " through rule " + c.Rival.Rule.String()
+		}
+		return fmt.Sprintf("rule %s makes objects because of objects that it has made%s: %s because of %s", c.Rule, through, c.Target, c.Watched)
+	}
 	where, fields := c.Target.String(), []string{}
 	for _, path := range c.Paths {
 		if len(path) > 0 {
@@ -142,7 +151,11 @@ type Error struct{ Conflict Conflict }
 
 // Error implements [error].
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s; slowed down to one write in %s", e.Conflict, Interval)
+	what := "write"
+	if e.Conflict.Rival.Kind == Recursion {
+		what = "new object"
+	}
+	return fmt.Sprintf("%s; slowed down to one %s in %s", e.Conflict, what, Interval)
 }
 
 // managerOf is who has changed a field before it was written, as the managedFields of the target say: who owns it, the one that has
@@ -209,6 +222,11 @@ const (
 	owned   = "owned"
 )
 
+// makes reports whether an operation makes an object.
+func makes(o plan.Operation) bool {
+	return o.Type == plan.Create || o.Target.UID == "" && o.Type != plan.Delete
+}
+
 // fieldsOf are what was written, with the paths as they may be told.
 func fieldsOf(o guard.Operation, result write.Result) []field {
 	var out []field
@@ -217,7 +235,7 @@ func fieldsOf(o guard.Operation, result write.Result) []field {
 		switch {
 		case o.Type == plan.Delete:
 			before, after = present, absent
-		case o.Type == plan.Create, o.Target.UID == "":
+		case makes(o.Operation):
 			before, after = absent, present
 		}
 		for _, rule := range o.Rules {

@@ -52,7 +52,7 @@ type piece struct {
 }
 
 func newGuard(clock clock.PassiveClock) *Guard {
-	return New(clock, managedBy("x"), slog.New(slog.DiscardHandler))
+	return New(clock, managedBy("x"), NewMade(), slog.New(slog.DiscardHandler))
 }
 
 func newGame(t *testing.T) *game {

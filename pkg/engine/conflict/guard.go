@@ -52,6 +52,7 @@ type Guard struct {
 	turn      uint64     // counts the writes; guarded by mu, as is all that follows
 	histories *lru.Cache // of *history, by the Object
 	conflicts map[key]*Conflict
+	lineage   lineage
 	underWay  map[Object]int // writes without an answer yet
 }
 
@@ -64,11 +65,11 @@ type key struct {
 	target Object
 }
 
-// New returns a guard that knows of no conflicts.
-func New(clock clock.PassiveClock, live Live, log *slog.Logger) *Guard {
+// New returns a guard that knows of no conflicts. Made may be shared with other guards.
+func New(clock clock.PassiveClock, live Live, made *Made, log *slog.Logger) *Guard {
 	return &Guard{
 		clock: clock, live: live, log: log, seed: maphash.MakeSeed(), histories: lru.New(maxHistories),
-		conflicts: map[key]*Conflict{}, underWay: map[Object]int{},
+		conflicts: map[key]*Conflict{}, lineage: lineage{clock, log, made, map[maker]*recursion{}}, underWay: map[Object]int{},
 	}
 }
 
@@ -88,6 +89,7 @@ func (g *Guard) Follow(changed []*rules.Rule) {
 	g.end(func(c *Conflict) bool {
 		return slices.ContainsFunc(changed, func(rule *rules.Rule) bool { return rule.ID == c.Rule })
 	})
+	g.lineage.follow(changed)
 	g.histories.Clear()
 }
 
@@ -114,6 +116,11 @@ func (g *Guard) Conflicts() []Conflict {
 	for _, c := range g.conflicts {
 		out = append(out, *c)
 	}
+	for _, r := range g.lineage.recursions {
+		if r.named && !over(&r.Conflict, g.clock) {
+			out = append(out, r.Conflict)
+		}
+	}
 	slices.SortFunc(out, func(a, b Conflict) int {
 		return cmp.Or(cmp.Compare(a.Target.String(), b.Target.String()), a.Rule.Compare(b.Rule))
 	})
@@ -121,7 +128,9 @@ func (g *Guard) Conflicts() []Conflict {
 }
 
 // over reports whether there was no repeat for so long that a conflict has ended; the lock is held, as in all that follow.
-func (g *Guard) over(c *Conflict) bool { return g.clock.Since(c.last) > Window }
+func (g *Guard) over(c *Conflict) bool { return over(c, g.clock) }
+
+func over(c *Conflict, clock clock.PassiveClock) bool { return clock.Since(c.last) > Window }
 
 func (g *Guard) end(which func(*Conflict) bool) {
 	maps.DeleteFunc(g.conflicts, func(_ key, c *Conflict) bool { return which(c) })
@@ -184,6 +193,11 @@ func (c *check) Admit(ctx context.Context, o plan.Operation) (delay *guard.Delay
 	if h := g.history(target); g.underWay[target] > 0 && h != nil && !h.leftAs(o.Target.ResourceVersion) {
 		return &guard.Delay{Err: ErrUnderWay, Retry: true}
 	}
+	if makes(o) {
+		if delay = g.lineage.admit(c.attempt, o.Rules); delay != nil {
+			return delay
+		}
+	}
 	g.underWay[target]++
 	return nil
 }
@@ -197,8 +211,15 @@ func (c *check) Observe(o guard.Operation, answer guard.Answer) {
 	if g.underWay[target]--; g.underWay[target] == 0 {
 		delete(g.underWay, target)
 	}
-	if target.Name == "" || answer.Class != write.Written || echo == nil {
+	if answer.Class != write.Written || echo == nil {
 		return // Nothing was changed, or nobody knows what was left.
+	}
+	if makes(o.Operation) && !echo.Gone {
+		g.lineage.note(a, o.Rules, echo.Object.UID)
+		g.lineage.count(a, o.Rules, guard.KeyOf(o.Target).Object())
+	}
+	if target.Name == "" {
+		return
 	}
 	w := &written{
 		watched: a.Key.Object(), watchedUID: a.UID, target: target, uid: o.Target.UID, found: o.Target.ResourceVersion,

@@ -35,6 +35,11 @@ type API struct {
 	Observer interface {
 		Recorded(event plan.Event, err error)
 	}
+	// Guard may hold Events of rules back, and learns what was recorded.
+	Guard interface {
+		Admit(event plan.Event) *guard.Delay
+		Recorded(event plan.Event)
+	}
 }
 
 // Episodes are those of one object. They belong to the worker that has the object in hand. The zero value has none.
@@ -74,8 +79,9 @@ type pending struct {
 }
 
 // Notify records the Events of an attempt, after those of earlier ones that could not be recorded. An episode ends when its
-// rule no longer wants the Event and has carried out all that it wants. The episodes of a rule that has not go on.
-func (e *Episodes) Notify(ctx context.Context, a *guard.Attempt, api API) error {
+// rule no longer wants the Event and has carried out all that it wants. The episodes of a rule that has not go on. It tells what could
+// not be recorded, and why, in the outcome.
+func (e *Episodes) Notify(ctx context.Context, a *guard.Attempt, api API, outcome *guard.Outcome) {
 	for _, w := range a.Warnings {
 		if a.Key.UID != "" {
 			break // There is none of an object that is gone.
@@ -121,14 +127,16 @@ func (e *Episodes) Notify(ctx context.Context, a *guard.Attempt, api API) error 
 		a.Key.Log(a.Log).Warn("events are dropped", "rule", e.pending[tooMany-1].event.Rule.String(), "count", tooMany)
 		e.pending = e.pending[tooMany:]
 	}
-	err := e.record(ctx, api)
+	err := e.record(ctx, api, outcome)
 	if err == nil {
 		e.failure = ""
-	} else if text := err.Error(); text != e.failure {
+		return
+	}
+	if text := err.Error(); text != e.failure {
 		e.failure = text
 		a.Key.Log(a.Log).Warn("events were not recorded", "err", err)
 	}
-	return err
+	outcome.Fail(guard.Failure{Err: err})
 }
 
 // known reports whether it is known which Events a rule wanted before. Before its first evaluation it is not known
@@ -225,8 +233,9 @@ func (e *Episodes) begin(a *guard.Attempt, event plan.Event, before []episode, a
 	return true
 }
 
-// record records what is still to be recorded, up to the first failure.
-func (e *Episodes) record(ctx context.Context, api API) error {
+// record records what is still to be recorded, up to the first that fails or is held back. Nothing holds a warning back: it may tell of
+// just that.
+func (e *Episodes) record(ctx context.Context, api API, outcome *guard.Outcome) error {
 	for ; len(e.pending) > 0; e.pending = e.pending[1:] {
 		next := e.pending[0]
 		ctx := next.mask.Context(ctx)
@@ -238,7 +247,17 @@ func (e *Episodes) record(ctx context.Context, api API) error {
 			e.retract(next)
 			continue
 		}
+		if !next.warning {
+			if delay := api.Guard.Admit(next.event); delay != nil {
+				delay.Err = next.mask.Error(delay.Err)
+				outcome.Delay([]plan.Rule{next.event.Rule}, *delay)
+				return nil
+			}
+		}
 		err = next.mask.Error(api.Recorder.Record(ctx, next.event, next.again))
+		if err == nil {
+			api.Guard.Recorded(next.event)
+		}
 		told := next.event
 		told.Regarding = next.mask.Object(told.Regarding)
 		api.Observer.Recorded(told, err)

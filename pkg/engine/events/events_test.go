@@ -33,7 +33,26 @@ type server struct {
 	there    map[string]any
 }
 
-func (s *server) api() events.API { return events.API{Recorder: s, Live: s, Observer: s} }
+func (s *server) api() events.API {
+	return events.API{Recorder: s, Live: s, Observer: s, Guard: free{}}
+}
+
+// free holds nothing back.
+type free struct{}
+
+func (free) Admit(plan.Event) *guard.Delay { return nil }
+func (free) Recorded(plan.Event)           {}
+
+// notify returns why an Event could not be recorded.
+func notify(t *testing.T, e *events.Episodes, a *guard.Attempt, api events.API) error {
+	t.Helper()
+	var outcome guard.Outcome
+	e.Notify(t.Context(), a, api, &outcome)
+	for _, failure := range outcome.Failures {
+		return failure.Err
+	}
+	return nil
+}
 
 func (s *server) Record(_ context.Context, event plan.Event, again bool) error {
 	if s.record != nil {
@@ -157,7 +176,7 @@ func TestEpisodes(t *testing.T) {
 			var e events.Episodes
 			var got []string
 			for _, s := range tc.steps {
-				err := e.Notify(t.Context(), s.attempt, s.server.api())
+				err := notify(t, &e, s.attempt, s.server.api())
 				if (err != nil) != s.fails {
 					t.Errorf("the error is %v", err)
 				}
@@ -180,7 +199,7 @@ func TestBegin(t *testing.T) {
 		if isNew := e.Begin(a, refused); isNew != (i == 0) {
 			t.Errorf("look %d: it is new: %t", i, isNew)
 		}
-		if err := e.Notify(t.Context(), a, s.api()); err != nil {
+		if err := notify(t, &e, a, s.api()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -197,12 +216,12 @@ func TestBounds(t *testing.T) {
 	for i := range 22 {
 		a := look(plan.Matched, strings.Repeat("x", i+1))
 		a.Log = slog.New(slog.NewTextHandler(&log, nil))
-		if err := e.Notify(t.Context(), a, s.api()); !errors.Is(err, errDown) {
+		if err := notify(t, &e, a, s.api()); !errors.Is(err, errDown) {
 			t.Fatalf("have %v", err)
 		}
 	}
 	s.record = nil
-	if err := e.Notify(t.Context(), look(plan.Matched), s.api()); err != nil || len(s.recorded) != 20 || s.recorded[0] != "xxx again" {
+	if err := notify(t, &e, look(plan.Matched), s.api()); err != nil || len(s.recorded) != 20 || s.recorded[0] != "xxx again" {
 		t.Errorf("recorded are %d, %v", len(s.recorded), err)
 	}
 	if told := log.String(); strings.Count(told, "events were not recorded") != 1 || strings.Count(told, "events are dropped") != 2 {
@@ -224,7 +243,7 @@ func TestTargets(t *testing.T) {
 			}
 			var e events.Episodes
 			s := &server{}
-			if err := e.Notify(t.Context(), as(a), s.api()); err != nil {
+			if err := notify(t, &e, as(a), s.api()); err != nil {
 				t.Fatal(err)
 			}
 			if len(s.recorded) != 3 {

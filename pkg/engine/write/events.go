@@ -13,6 +13,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -51,9 +52,9 @@ func (r *Recorder) Record(ctx context.Context, event plan.Event, again bool) err
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), Timeout)
 	defer cancel()
 	now := metav1.MicroTime{Time: r.clock.Now().Truncate(time.Microsecond)}
-	regarding := event.Regarding
+	regarding, name := event.Regarding, EventName(event)
 	wanted := &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: cmp.Or(regarding.Namespace, metav1.NamespaceDefault), Name: eventName(event)},
+		ObjectMeta:          metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
 		EventTime:           now,
 		ReportingController: ReportingController, ReportingInstance: r.instance,
 		Type: event.Type, Reason: event.Reason, Action: event.Action, Note: cut(event.Message, noteLimit),
@@ -88,9 +89,9 @@ func (r *Recorder) Record(ctx context.Context, event plan.Event, again bool) err
 	return nil
 }
 
-// eventName is the same for the same rule, object and text. Object names that
+// EventName is the same for the same rule, object and text. Object names that
 // an Event may not have, as some of RBAC, are left out.
-func eventName(event plan.Event) string {
+func EventName(event plan.Event) types.NamespacedName {
 	regarding := event.Regarding
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		event.Rule.ID(), regarding.GVR.String(), string(regarding.UID), event.Type, event.Reason, event.Action, event.Message,
@@ -100,7 +101,7 @@ func eventName(event plan.Event) string {
 	if len(validation.IsDNS1123Subdomain(name+suffix)) > 0 {
 		name = plan.FieldManager
 	}
-	return name + suffix
+	return types.NamespacedName{Namespace: cmp.Or(regarding.Namespace, metav1.NamespaceDefault), Name: name + suffix}
 }
 
 // cut shortens text to at most limit bytes without breaking a character.

@@ -21,19 +21,19 @@ func TestEventName(t *testing.T) {
 		"CutAtDot": strings.Repeat("a", 235) + "." + strings.Repeat("b", 17),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := eventName(event(object, "m"))
+			got := EventName(event(object, "m")).Name
 			if wrong := validation.IsDNS1123Subdomain(got); len(wrong) > 0 {
 				t.Errorf("the API server would refuse %q: %v", got, wrong)
 			}
-			if again := eventName(event(object, "m")); again != got {
+			if again := EventName(event(object, "m")).Name; again != got {
 				t.Errorf("the name changed from %q to %q: a restart would repeat the Event", got, again)
 			}
-			if other := eventName(event(object, "n")); other == got {
+			if other := EventName(event(object, "n")).Name; other == got {
 				t.Errorf("another text has the same name %q", got)
 			}
 			later := event(object, "m")
 			later.Regarding.ResourceVersion = "2"
-			if other := eventName(later); other != got {
+			if other := EventName(later).Name; other != got {
 				t.Errorf("the name depends on the version of the object: %q, %q", got, other)
 			}
 		})

@@ -59,12 +59,23 @@ type Application struct {
 	// Owned says that the watched object owns them.
 	Owned    bool
 	Manifest *document.Node
+	// Name is what gives the name, nil where that is not written out.
+	Name *template.Body
 }
 
 // Applies is what the step applies, nil where its action is another.
 func (s *Step) Applies() *Application {
 	if a, is := s.action.(*apply); is && a.declaration != nil {
-		return &Application{a.declaration, a.prune, a.owned, a.node}
+		out := &Application{a.declaration, a.prune, a.owned, a.node, nil}
+		if a.body == nil {
+			return out
+		}
+		for _, leaf := range a.body.Leaves() {
+			if leaf.Path.String() == "metadata.name" {
+				out.Name = leaf.Body
+			}
+		}
+		return out
 	}
 	return nil
 }

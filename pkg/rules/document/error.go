@@ -326,6 +326,7 @@ var (
 	CodeLiteralNull     = code(Warning, "literal-null", "A null in a patch is lost on its way into a cluster by client-side apply.", "Write \"${nil}\".")
 	CodeMissingBraces   = code(Warning, "missing-braces", "A text looks like an expression, but is written as text.", "Write ${ } around it; for the text itself, write ${\"...\"}.")
 	CodeRestless        = code(Warning, "restless", "A rule changes a field each time that it is evaluated, and never stops.", "Give it a when that is false once the field has its value.")
+	CodeRecursion       = code(Warning, "recursion", "A rule makes an object for each that it watches, also for those that it has made.", "Give the resource a labelSelector, or the rule a when, that leaves out what it makes.")
 	CodeUnusedIgnore    = code(Warning, "unused-ignore", "A comment that ignores a warning has none to ignore.", "Remove it, or correct its code and place.")
 	CodeCycle           = code(Note, "cycle", "Two rules each read what the other writes. Most settle.", "See in a RuleTest that they do.")
 	CodeUntyped         = code(Note, "untyped", "No schema is known of a resource, so its fields are not checked.", "Give its CRD with --crds, or a cluster with --context.")

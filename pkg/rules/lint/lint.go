@@ -77,6 +77,7 @@ func Of(all []*Rule) (out document.Errors) {
 		active = append(active, rule)
 		out = append(out, rule.unlimited()...)
 		out = append(out, t.pruneLoops(rule)...)
+		out = append(out, t.recursion(rule)...)
 		out = append(out, rule.slips()...)
 		out = append(out, t.silent(rule)...)
 		out = append(out, t.overwritten(rule)...).Bounded()

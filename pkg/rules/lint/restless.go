@@ -49,15 +49,22 @@ func (r *Rule) onlyPatch() int {
 	if at < 0 || r.Steps[at].Loop() != nil {
 		return -1
 	}
-	for _, when := range []*template.Expression{r.When, r.Steps[at].When()} {
-		if when != nil {
-			v, _ := when.Program().Constant()
-			if always, _ := v.(bool); !always {
-				return -1
-			}
-		}
+	if !r.always(r.Steps[at]) {
+		return -1
 	}
 	return at
+}
+
+// always reports whether a step is done for each object, without any condition.
+func (r *Rule) always(step *action.Step) bool {
+	return !slices.ContainsFunc([]*template.Expression{r.When, step.When()}, func(when *template.Expression) bool {
+		if when == nil {
+			return false
+		}
+		v, _ := when.Program().Constant()
+		is, _ := v.(bool)
+		return !is
+	})
 }
 
 // changes reports whether what is written certainly differs from what is there.

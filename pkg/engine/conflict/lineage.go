@@ -1,0 +1,247 @@
+package conflict
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
+)
+
+const (
+	// Generations is how often a rule may make an object in one line: because of an object that it has made itself, or that came
+	// of one. The next one names the recursion.
+	Generations = 10
+	// Descendants is how many objects a rule may make in such lines, each within [Window] of the last.
+	Descendants = 200
+	maxMade     = 8192 // the objects that were made last
+)
+
+// Made remembers which rules led to the objects that were made last. The engines of a process share it: the rules of one identity may
+// answer those of another. It is safe for concurrent use.
+type Made struct {
+	// origins is of origin, by the Object, which is known before it is made, and by the UID, as owners are known.
+	origins *lru.Cache
+}
+
+// NewMade returns one that knows of no objects.
+func NewMade() *Made { return &Made{origins: lru.New(maxMade)} }
+
+// origin is how an object came to be.
+type origin struct {
+	at   time.Time
+	line line // immutable
+}
+
+// line has each rule that made the object, or one that it came of, and how often.
+type line []generation
+
+type generation struct {
+	maker
+	times int
+}
+
+// maker is a rule as it was evaluated for objects of one resource: one that watches two may make the one of the other. It is
+// comparable.
+type maker struct {
+	rule    plan.Rule
+	since   int // the generation of the rules with which it came: a changed rule is another one
+	watched schema.GroupResource
+}
+
+func makerOf(a *guard.Attempt, rule plan.Rule) maker {
+	return maker{rule: rule, since: a.Since[rule], watched: a.Key.GVR.GroupResource()}
+}
+
+// times is how often a rule is in a line.
+func (l line) times(m maker) int {
+	if at := slices.IndexFunc(l, func(g generation) bool { return g.maker == m }); at >= 0 {
+		return l[at].times
+	}
+	return 0
+}
+
+// with is the line of what a rule makes because of an object of this line. The rule is the last of it.
+func (l line) with(m maker) line {
+	out := slices.DeleteFunc(slices.Clone(l), func(g generation) bool { return g.maker == m })
+	return append(out, generation{m, l.times(m) + 1})
+}
+
+// isEvent reports whether a resource is that of Events, which are read in two groups.
+func isEvent(of schema.GroupResource) bool {
+	return of.Resource == "events" && (of.Group == corev1.GroupName || of.Group == eventsv1.GroupName)
+}
+
+// nameKey is the key of an origin.
+func nameKey(o Object) lru.Key {
+	if isEvent(o.Resource) {
+		o.Resource.Group = corev1.GroupName
+	}
+	return o
+}
+
+// of is the line of the watched object. What somebody else made counts as made with its owner: that may be a Job that a rule made
+// because of a Pod. What was made long ago begins a new line.
+func (g *lineage) of(a *guard.Attempt) line {
+	keys := []lru.Key{nameKey(a.Key.Object())}
+	for _, owner := range plan.OwnerUIDs(a.Watched) {
+		keys = append(keys, owner)
+	}
+	for _, key := range keys {
+		found, _ := g.made.origins.Get(key)
+		if of, is := found.(origin); is && g.clock.Since(of.at) <= Window {
+			return of.line
+		}
+	}
+	return nil
+}
+
+// note remembers because of what an object is made.
+func (g *lineage) note(a *guard.Attempt, by []plan.Rule, key lru.Key) {
+	l := g.of(a)
+	for _, rule := range by {
+		l = l.with(makerOf(a, rule))
+	}
+	g.made.origins.Add(key, origin{g.clock.Now(), l})
+}
+
+// Sending is told of each operation before it is sent: what it makes may be seen before there is an answer.
+func (g *Guard) Sending(a *guard.Attempt, o plan.Operation) {
+	if makes(o) {
+		g.lineage.note(a, o.Rules, nameKey(guard.KeyOf(o.Target).Object()))
+	}
+}
+
+// recursion is a rule that makes objects because of objects that it has made.
+type recursion struct {
+	Conflict // where it is named
+	named    bool
+	number   int // of the objects, so far
+}
+
+// lineage finds recursions. The lock of the guard is held in all methods but note.
+type lineage struct {
+	clock      clock.PassiveClock
+	log        *slog.Logger
+	made       *Made
+	recursions map[maker]*recursion
+}
+
+// admit decides whether rules may make an object for one of a line. A rule that is slowed down makes one in a while, and has
+// taken its turn with that. What it makes for others is not concerned.
+func (g *lineage) admit(a *guard.Attempt, all []plan.Rule) *guard.Delay {
+	l := g.of(a)
+	var slow []*recursion
+	for _, rule := range all {
+		m := makerOf(a, rule)
+		r := g.recursions[m]
+		switch {
+		case r == nil || !r.named || over(&r.Conflict, g.clock) || l.times(m) == 0:
+		case a.Settling:
+			return &guard.Delay{Err: fmt.Errorf("%w: %s", guard.ErrRestless, r.Conflict)}
+		case g.clock.Now().Before(r.Next):
+			return &guard.Delay{Err: &Error{Conflict: r.Conflict}, Until: r.Next}
+		default:
+			slow = append(slow, r)
+		}
+	}
+	for _, r := range slow {
+		r.Next = g.clock.Now().Add(Interval)
+	}
+	return nil
+}
+
+// count counts an object that rules have made for one of a line, and tells people of a recursion once.
+func (g *lineage) count(a *guard.Attempt, all []plan.Rule, child Object) {
+	l, now := g.of(a), g.clock.Now()
+	for _, rule := range all {
+		m := makerOf(a, rule)
+		n := l.times(m)
+		if n == 0 {
+			continue
+		}
+		r := g.recursions[m]
+		if r == nil || over(&r.Conflict, g.clock) {
+			r = &recursion{}
+			g.recursions[m] = r
+		}
+		r.Rule, r.Watched, r.Target, r.Rival, r.last = rule, a.Key.Object(), child, Rival{Kind: Recursion}, now
+		for _, other := range l {
+			if _, known := a.Since[other.rule]; known && other.rule != rule { // Those of another identity are not named.
+				r.Rival.Rule = other.rule
+			}
+		}
+		if r.number++; !r.named && (n >= Generations || r.number > Descendants) {
+			r.named, r.Next = true, now.Add(Interval)
+			if a.Settling {
+				continue
+			}
+			err := a.Mask.Error(&Error{Conflict: r.Conflict})
+			a.Key.Log(g.log).Warn("a rule makes objects because of objects that it has made", "rule", rule.String(), "err", err)
+			a.Warnings = append(a.Warnings, guard.Warning{Rule: rule, Reason: "Contested", Message: err.Error()})
+		}
+	}
+}
+
+// Events is what the guard has to say of the Events of an attempt.
+type Events struct {
+	guard   *Guard
+	attempt *guard.Attempt
+}
+
+// Events returns it.
+func (g *Guard) Events(a *guard.Attempt) Events { return Events{g, a} }
+
+// Admit decides whether a rule may record an Event now. Only one because of an Event is held back. It is noted where rules read Events.
+func (e Events) Admit(event plan.Event) *guard.Delay {
+	g, a := e.guard, e.attempt
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if isEvent(a.Key.GVR.GroupResource()) {
+		if delay := g.lineage.admit(a, []plan.Rule{event.Rule}); delay != nil {
+			return delay
+		}
+	}
+	for gvr := range a.Rules.Kinds() {
+		if isEvent(gvr.GroupResource()) {
+			g.lineage.note(a, []plan.Rule{event.Rule}, nameKey(recorded(event)))
+			break
+		}
+	}
+	return nil
+}
+
+// Recorded counts an Event that was recorded.
+func (e Events) Recorded(event plan.Event) {
+	if !isEvent(e.attempt.Key.GVR.GroupResource()) {
+		return
+	}
+	e.guard.mu.Lock()
+	defer e.guard.mu.Unlock()
+	e.guard.lineage.count(e.attempt, []plan.Rule{event.Rule}, recorded(event))
+}
+
+// recorded is the Event as an object.
+func recorded(event plan.Event) Object {
+	name := write.EventName(event)
+	return Object{Resource: schema.GroupResource{Resource: "events"}, Namespace: name.Namespace, Name: name.Name}
+}
+
+// follow forgets the recursions of rules that have changed, or are gone.
+func (g *lineage) follow(changed []*rules.Rule) {
+	for m := range g.recursions {
+		if slices.ContainsFunc(changed, func(rule *rules.Rule) bool { return rule.ID == m.rule }) {
+			delete(g.recursions, m)
+		}
+	}
+}
