@@ -78,9 +78,29 @@ func (c *core) awaiting(ctx context.Context, now *active, key Key, record *recor
 			if delete(record.awaits, at); len(record.awaits) == 0 {
 				record.awaits = nil // A map keeps its room.
 			}
+			c.enqueueOthers(now, key, a.Object)
 		}
 	}
 	return false
+}
+
+// enqueueOthers queues, for an engine that settles, whom else a write concerns that the caches show: the object in other versions, and
+// who has read it. A cache shows a change before it tells it, so nothing else may keep the engine from ending in between.
+func (c *core) enqueueOthers(now *active, writer Key, written plan.Object) {
+	if c.runs() != untilSettled {
+		return
+	}
+	for _, cache := range now.holding(written) {
+		var concerned []Key
+		if now.watched[cache] {
+			concerned = append(concerned, Key{GVR: cache.GVR, Namespace: written.Namespace, Name: written.Name})
+		}
+		if c.related.Asked(cache) {
+			fields := c.caches.View(cache, written.Namespace, written.Name).Object.Fields()
+			concerned = append(concerned, c.related.Concerned(cache, fields, fields)...)
+		}
+		c.enqueueEach(slices.DeleteFunc(concerned, func(key Key) bool { return key == writer }))
+	}
 }
 
 // shows reports whether a complete cache shows what was written, or something later.

@@ -65,7 +65,11 @@ func (c *cluster) seeIn(at informer.Key, key engine.Key) {
 	}
 	handler := c.handler
 	event := informer.Event{Key: at, Namespace: key.Namespace, Name: key.Name, Before: c.kept(at, before), After: c.kept(at, after)}
+	untold := c.untold
 	c.mu.Unlock()
+	if untold != nil {
+		untold(at)
+	}
 	if handler != nil && (before != nil || after != nil) {
 		handler.Changed(event)
 	}

@@ -54,6 +54,8 @@ type cluster struct {
 	views   map[informer.Key]map[string]any
 	wanted  []informer.Key
 	lagging bool // the caches see nothing of what the engine writes
+	// untold is called when a cache shows a change, before the handler is told.
+	untold func(at informer.Key)
 	// recent says that what the caches have missed is less than [informer.MaxStaleness] old, and unknown that nothing is
 	// known of that.
 	recent, unknown bool

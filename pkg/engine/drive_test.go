@@ -263,8 +263,8 @@ func TestWake(t *testing.T) {
 func TestDrainEnds(t *testing.T) {
 	c := newCluster()
 	c.put(t, small)
-	c.after = func(o plan.Operation, result write.Result) write.Result {
-		c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: %sx%d}, spec: {size: 1}}`, "w", c.count()))
+	c.after = func(_ plan.Operation, result write.Result) write.Result {
+		c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: x%d}, spec: {size: 1}}`, c.count()))
 		return result
 	}
 	d := drive(t, c, queue.FIFO, load(t, atLeastThree))

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -190,6 +191,59 @@ func TestSettleWaitsForTheEcho(t *testing.T) {
 			t.Errorf("err %v, %d written, failures %v; want both rules to act and the refused one to be told", err, report.Written, report.Failures)
 		}
 	})
+}
+
+// TestSettleWaitsUntilItIsTold holds that settling does not end while a cache shows what was written, and has not told it yet: others,
+// such as rules that watch the object in another version, may have something to do then.
+func TestSettleWaitsUntilItIsTold(t *testing.T) {
+	const here = `
+  - name: here
+    watch: widgets
+    with: {it: {resource: items, name: it}}
+    when: it?.spec?.size != 5
+    actions: [{patch: {target: it, merge: {spec: {size: 5}}}}]
+`
+	for name, tc := range map[string]struct{ reason, then string }{
+		"Reads": {"A rule reads the object.", `
+  - name: there
+    watch: gadgets
+    with: {it: {resource: items, name: it}}
+    when: it?.spec?.size == 5 && it?.spec?.more != 1
+    actions: [{patch: {target: it, merge: {spec: {more: 1}}}}]
+`},
+		"Watches": {"A rule watches it.", `
+  - name: there
+    watch: items
+    when: object.spec.size == 5 && object.spec?.more != 1
+    actions: [{patch: {merge: {spec: {more: 1}}}}]
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster()
+				c.lagging = true
+				c.put(t, small)
+				c.put(t, `{apiVersion: example.com/v1, kind: Gadget, metadata: {namespace: ns, name: b}}`)
+				c.put(t, `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: it}, spec: {size: 1}}`)
+				c.after = func(_ plan.Operation, result write.Result) write.Result {
+					go func() {
+						pass(5 * time.Millisecond)
+						c.see(item("it"))
+					}()
+					return result
+				}
+				c.untold = func(informer.Key) {
+					c.touch() // Whoever wrote it looks again.
+					pass(time.Second)
+				}
+				report, err := c.engine().Settle(t.Context(), families(t, here+tc.then))
+				if err != nil || report.Written != 2 || len(report.Failures) > 0 {
+					t.Errorf("%s err %v, %d written, failures %v; want both rules to act", tc.reason, err, report.Written, report.Failures)
+				}
+				pass(time.Minute) // What is not told yet.
+			})
+		})
+	}
 }
 
 // TestSettleGivesUpOnALostEcho holds that a watch that stays silent is told.

@@ -17,4 +17,6 @@
 //
 // After a few repeats the conflict is named, and the rule may write to the object only once in a while, until there has been
 // no repeat for some time. Nothing is dropped: the guard says when to try again.
+//
+// It also finds rules that make objects because of objects that they have made, which no single object shows: see lineage.go.
 package conflict

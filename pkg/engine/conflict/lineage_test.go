@@ -115,8 +115,9 @@ func TestLineage(t *testing.T) {
 			return made
 		}, 10 + Descendants + 1},
 		"Identities": {"Rules of two identities answer each other.", func(n *nursery, g *Guard) (made int) {
-			guards, at, let := []*Guard{g, n.guard()}, user("u"), true
+			guards, at := []*Guard{g, n.guard()}, user("u")
 			for made < many {
+				var let bool
 				if at, let = n.child(guards[made%2], string("ab"[made%2]), at, "widgets"); !let {
 					break
 				}
@@ -125,7 +126,8 @@ func TestLineage(t *testing.T) {
 			return made
 		}, 2*Generations + 2},
 		"LongAfter": {"A successor from time to time is none.", func(n *nursery, g *Guard) (made int) {
-			for at, let := user("u"), true; made < 100; made++ {
+			for at := user("u"); made < 100; made++ {
+				var let bool
 				if at, let = n.child(g, "a", at, "widgets"); !let {
 					break
 				}
@@ -157,7 +159,8 @@ func (n *nursery) each(g *Guard, by string, parents []Object, of string) (made i
 
 // line has rules make one object for the other in turn, until one is not let.
 func (n *nursery) line(g *Guard, most int, from Object, by ...string) (made int) {
-	for at, let := from, true; made < most; made++ {
+	for at := from; made < most; made++ {
+		var let bool
 		if at, let = n.child(g, by[made%len(by)], at, "widgets"); !let {
 			break
 		}
