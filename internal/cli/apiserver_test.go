@@ -33,6 +33,8 @@ type apiServer struct {
 	status   int      // what /version answers
 	// unreadable is why an object cannot be read, by namespace/name.
 	unreadable map[string]string
+	// unlisted says that ConfigMaps can be neither listed nor watched.
+	unlisted bool
 }
 
 // newAPIServer serves until the test ends.
@@ -83,6 +85,13 @@ func (a *apiServer) getVersion(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (a *apiServer) list(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	unlisted := a.unlisted
+	a.mu.Unlock()
+	if unlisted {
+		answerStatus(w, http.StatusForbidden, "configmaps is forbidden: you cannot list them")
+		return
+	}
 	if r.URL.Query().Get("watch") != "" {
 		a.watch(w, r)
 		return

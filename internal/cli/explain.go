@@ -45,7 +45,8 @@ Values of Secrets are masked, and what rules make of them is not shown.
 
 Exit code: 0 if the rule is explained; 1 if the rules are wrong or the rule fails;
 2 for wrong usage, or if there is no such rule or object, or rule sets may not be
-read; 3 if the cluster or the controller cannot be asked.`
+read; 3 if the cluster or the controller cannot be asked, or you may not read the
+object or what the rule reads.`
 
 // explaining is a run of the command explain. Of files it reads what eval does.
 type explaining struct {
@@ -142,6 +143,8 @@ func (e *explaining) run(ctx context.Context, args []string) error {
 		return err
 	case slices.ContainsFunc(answer.Obstacles, func(o trace.Obstacle) bool { return o.Kind == trace.NoObject }):
 		return failure{code: exitUsage}
+	case at.forbidden:
+		return failure{code: exitInternal} // The explanation says what is not known.
 	case answer.Decision.Outcome == plan.Failed:
 		return errFinding
 	default:

@@ -40,6 +40,8 @@ type subject struct {
 	answers map[string][]map[string]any
 	// unseen says that the object itself could not be read, which is among the obstacles.
 	unseen bool
+	// forbidden says that the caller may not read the object, or another one that the rule reads.
+	forbidden bool
 	// memory is what the controller remembers, nil where it was not asked.
 	memory *trace.Memory
 }
@@ -291,7 +293,7 @@ func (s *subject) blocked(err error) error {
 	kind := trace.Unknown
 	switch {
 	case apierrors.IsForbidden(err):
-		kind = trace.Forbidden
+		kind, s.forbidden = trace.Forbidden, true
 	case apierrors.IsNotFound(err):
 		kind = trace.NoResource
 	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err):

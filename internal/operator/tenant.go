@@ -171,12 +171,12 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	if o.options.Writer != nil {
 		options.Writer = o.options.Writer(options.Writer, reader)
 	}
-	left := options.Live // What a sweep is shown.
+	shown := options.Live // What a sweep is shown.
 	if o.dryRun != nil {
-		options.Writer, options.Live, left = o.dryRun.Writer(options.Writer), o.dryRun.Live(reader), o.dryRun.Reader(reader)
+		options.Writer, options.Live, shown = o.dryRun.Writer(options.Writer), o.dryRun.Live(reader), o.dryRun.Reader(reader)
 	}
 	sweeping := cleanup.Options{
-		Reader: permitted{NewCleanupReader(left, o.options.Cluster.Discovery), o.options.Settings.Sensitive},
+		Reader: permitted{NewCleanupReader(shown, o.options.Cluster.Discovery), o.options.Settings.Sensitive},
 		Writer: options.Writer, Observe: o.options.Cleaned,
 	}
 	t.sweep = func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
@@ -188,7 +188,10 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 		}
 		return done, err
 	}
-	options.Housekeeping = engine.Housekeeping{Inventory: t.book, Sweep: t.sweep, Prune: o.leftovers.prunes}
+	left := func(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover {
+		return leftOf(ctx, sweeping, leftovers)
+	}
+	options.Housekeeping = engine.Housekeeping{Inventory: t.book, Sweep: t.sweep, Left: left, Prune: o.leftovers.prunes}
 	t.writes = &writes{Writer: options.Writer, clock: o.options.Clock, sets: map[source.Key]*traffic{}}
 	options.Writer = t.writes
 	return options, nil

@@ -125,7 +125,7 @@ func (h *housekeeper) tidy(ctx context.Context) (unclean bool, err error) {
 		leftovers, ids = slices.Concat(leftovers, next.leftovers), slices.Concat(ids, next.IDs())
 	}
 	removed, gone := book.Stale(leftovers, ids)
-	err = h.cleanUp(ctx, now, slices.Concat(removed, h.pruned(gone)))
+	err = h.cleanUp(ctx, now, slices.Concat(removed, h.pruned(ctx, gone)))
 	return err != nil, errors.Join(partly, strays, err)
 }
 
@@ -162,19 +162,31 @@ func (h *housekeeper) note(book inventory.Book, now *active) inventory.Book {
 	return book.Limiting(h.guards.limits.Store(stored, func(rule plan.Rule) bool { return gone[rule] }))
 }
 
-// pruned is what to clean up of sets that are gone. The log tells once which others may have left something.
-func (h *housekeeper) pruned(gone []plan.Leftover) []plan.Leftover {
-	var out []plan.Leftover
-	var sets []string
+// pruned is what to clean up of sets that are gone. The log tells once which others have left something, or may have.
+func (h *housekeeper) pruned(ctx context.Context, gone []plan.Leftover) []plan.Leftover {
+	var out, others []plan.Leftover
 	for _, leftover := range gone {
 		if prune := h.options.Housekeeping.Prune; prune != nil && prune(leftover.Rule.OfSet()) {
 			out = append(out, leftover)
-		} else if name := leftover.Rule.Set; !slices.Contains(sets, name) {
+		} else {
+			others = append(others, leftover)
+		}
+	}
+	text := fmt.Sprint(others)
+	if text == h.reported {
+		return out
+	}
+	h.reported = text
+	if left := h.options.Housekeeping.Left; left != nil && len(others) > 0 {
+		others = left(ctx, others)
+	}
+	var sets []string
+	for _, leftover := range others {
+		if name := leftover.Rule.Set; !slices.Contains(sets, name) {
 			sets = append(sets, name)
 		}
 	}
-	if text := fmt.Sprint(sets); text != h.reported && len(sets) > 0 {
-		h.reported = text
+	if len(sets) > 0 {
 		h.options.Log.Warn("sets are gone that may have left something: if they run elsewhere, give this process another --instance; if not, run with --prune, or clean up", "sets", sets)
 	}
 	return out

@@ -121,6 +121,7 @@ func TestSweeps(t *testing.T) {
 		swept  []string
 		left   []string
 		told   bool
+		clean  bool // nothing is left
 	}{
 		"Nothing": {
 			reason: "The rules are as they were.",
@@ -142,6 +143,11 @@ func TestSweeps(t *testing.T) {
 			before: []*rules.Set{families(t, pruned), otherSet(t)}, now: families(t, pruned),
 			left: []string{strings.Replace(heldText, "set/", "other/", 1), prunedText}, told: true,
 		},
+		"SetGoneAndNothingLeft": {
+			reason: "Its objects are gone, too. What another process has recorded stays all the same.",
+			before: []*rules.Set{families(t, pruned), otherSet(t)}, now: families(t, pruned), clean: true,
+			left: []string{strings.Replace(heldText, "set/", "other/", 1), prunedText},
+		},
 		"SetGoneAndPruned": {
 			reason: "Somebody has said so.",
 			before: []*rules.Set{families(t, pruned), otherSet(t)}, now: families(t, pruned), prune: true,
@@ -151,7 +157,11 @@ func TestSweeps(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c, s := newCluster(), remembering(t, tc.before...)
-			runWith(t, c, s.house(tc.prune), tc.now, func(t *testing.T, e *engine.Engine) {
+			house := s.house(tc.prune)
+			if tc.clean {
+				house.Left = func(context.Context, []plan.Leftover) []plan.Leftover { return nil }
+			}
+			runWith(t, c, house, tc.now, func(t *testing.T, e *engine.Engine) {
 				pass(time.Minute)
 				if diff := cmp.Diff([][]string{tc.swept, tc.left}, [][]string{s.asked(), s.all(t)}); diff != "" {
 					t.Errorf("%s\nswept and left (-want +got):\n%s", tc.reason, diff)

@@ -210,6 +210,8 @@ type Housekeeping struct {
 	Inventory inventory.Part
 	// Sweep cleans up, and returns what is done; see package cleanup.
 	Sweep func(ctx context.Context, leftovers []plan.Leftover) (done []plan.Leftover, err error)
+	// Left returns those of which something is left, or of which that cannot be found out. It changes nothing. Nil is for all.
+	Left func(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover
 	// Prune reports whether to clean up after a whole set that is gone, which otherwise
 	// is only reported. It is asked with the set of a rule: the name is empty. A set that
 	// somebody else runs must not be among them. Nil is for never.
