@@ -87,7 +87,7 @@ func (c *core) awaiting(ctx context.Context, now *active, key Key, record *recor
 // enqueueOthers queues, for an engine that settles, whom else a write concerns that the caches show: the object in other versions, and
 // who has read it. A cache shows a change before it tells it, so nothing else may keep the engine from ending in between.
 func (c *core) enqueueOthers(now *active, writer Key, written plan.Object) {
-	if c.runs() != untilSettled {
+	if c.runs() == forever || c.runs() == stepwise {
 		return
 	}
 	for _, cache := range now.holding(written) {
