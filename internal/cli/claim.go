@@ -10,6 +10,9 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
+// instanceLease is the name of the Lease that a process of an instance holds, unless replicas elect a leader.
+func instanceLease(instance string) string { return plan.FieldManager + "-instance-" + instance }
+
 // claim refuses to run while another process runs the same rules: each would write again what the other cleans up. Of replicas, one
 // leads. Rules of files belong to an instance. Set objects belong to the process that has the Lease of the leader election.
 func (s *service) claim(ctx context.Context) (release func(), err error) {
@@ -36,7 +39,7 @@ func (s *service) claim(ctx context.Context) (release func(), err error) {
 	}
 	if s.files != nil {
 		instance, namespace := s.settings.Instance, s.cluster.namespace
-		if err := take(namespace, plan.FieldManager+"-instance-"+instance, fmt.Sprintf("the instance %s of the namespace %s", instance, namespace),
+		if err := take(namespace, instanceLease(instance), fmt.Sprintf("the instance %s of the namespace %s", instance, namespace),
 			"give this process another --instance"); err != nil {
 			return nil, err
 		}

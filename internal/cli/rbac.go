@@ -10,11 +10,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	dns "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/rbac"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -22,11 +25,17 @@ import (
 // authorization is a run of the command rbac. It checks rules as validate does.
 type authorization struct {
 	validation
-	account types.NamespacedName // empty where --service-account is not given
+	account  types.NamespacedName // empty where --service-account is not given
+	instance config.Value
 }
 
 func newRBAC(p Process) *cobra.Command {
-	a := &authorization{validation: validation{Process: p}}
+	a := &authorization{validation: validation{Process: p}, instance: config.Value{Kind: "NAME", Text: config.DefaultInstance, Check: func(text string) error {
+		if wrong := dns.IsDNS1123Label(text); len(wrong) > 0 {
+			return fmt.Errorf("%q cannot be part of the name of a ConfigMap: %s", text, wrong[0])
+		}
+		return nil
+	}}}
 	command := &cobra.Command{
 		Use:   "rbac PATH...",
 		Short: "Print the least roles that rules need",
@@ -38,7 +47,9 @@ need the verbs. Rights are added to what the account has otherwise. A PATH is as
 of validate.
 
 A set that names no ServiceAccount acts as the process itself. Its roles are bound
-to that of --service-account, and without it to none.
+to that of --service-account, and without it to none. With it, they have what else
+run needs in the namespace of the account: the inventory of --instance and its
+Lease.
 
 Whether a resource has namespaces is known of those of Kubernetes itself, of custom
 resources from the CRDs that --crds names, or from the cluster of --kubeconfig or
@@ -68,7 +79,8 @@ PATH cannot be read or holds nothing of its kind, 3 if the cluster cannot be ask
 		}
 		a.account = types.NamespacedName{Namespace: namespace, Name: name}
 		return nil
-	}}, "service-account", "the ServiceAccount of sets that name none")
+	}}, "service-account", "the ServiceAccount of the process, as which sets act that name none")
+	flags.Var(&a.instance, "instance", "the instance of the process, as of run")
 	return command
 }
 
@@ -83,8 +95,38 @@ func (a *authorization) run(ctx context.Context) error {
 	for _, identity := range set.Identities() {
 		of := cmp.Or(identity, a.account)
 		needs[of] = append(needs[of], set.Of(identity).Needs()...)
+		if identity == (types.NamespacedName{}) && a.account.Name != "" {
+			needs[of] = append(needs[of], a.ofProcess(set.Of(identity))...)
+		}
 	}
 	return put(a.Stdout, "the roles", rbac.YAML(needs))
+}
+
+// ofProcess is what run needs besides for rules that act as the process itself.
+func (a *authorization) ofProcess(set *rules.Set) (out []rules.Need) {
+	need := func(gvr schema.GroupVersionResource, name string, by []plan.Rule) {
+		for _, verb := range []string{"get", "create", "update"} {
+			right := plan.Permission{Verb: verb, Resource: gvr.GroupResource(), Namespace: a.account.Namespace, Name: name}
+			if verb == "create" { // The API server does not know the name then.
+				right.Name = ""
+			}
+			out = append(out, rules.Need{Permission: right, Rules: by})
+		}
+	}
+	need(coordinationv1.SchemeGroupVersion.WithResource("leases"), instanceLease(a.instance.Text), set.IDs())
+	var kept []plan.Rule // in the inventory
+	for _, leftover := range set.Leftovers() {
+		kept = append(kept, leftover.Rule)
+	}
+	for _, rule := range set.Rules() {
+		if rule.Limits() != nil {
+			kept = append(kept, rule.ID)
+		}
+	}
+	if len(kept) > 0 {
+		need(inventory.GVR(), inventory.ConfigMapName(a.instance.Text), kept)
+	}
+	return out
 }
 
 // remark says what whoever uses the roles has to know.

@@ -316,7 +316,7 @@ func DocumentOf(key Key, object map[string]any) document.File {
 	var out bytes.Buffer
 	_ = json.Indent(&out, data, "", "")
 	text := out.Bytes()
-	return document.File{Name: key.String(), Data: compare.EscapeInvisible(string(text[:min(len(text), maxDocument)]))}
+	return document.File{Name: key.String(), Data: compare.EscapeInvisible(string(text[:min(len(text), maxDocument)])), Unseen: true}
 }
 
 // pointed writes the floats of a value with a point: without one it would be an integer, or a text to some readers of YAML.

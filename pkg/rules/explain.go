@@ -58,7 +58,11 @@ func (r *Rule) Watched() []schema.GroupVersionResource { return slices.Clone(r.w
 
 // placeOf is where a note is.
 func placeOf(note *document.Error) trace.Place {
-	return trace.Place{File: note.File, Line: note.Line, Column: note.Column}
+	out := trace.Place{File: note.File, Line: note.Line, Column: note.Column}
+	if note.Line == 0 {
+		out.Path = note.Path
+	}
+	return out
 }
 
 func placeOfNode(n *document.Node) trace.Place { return placeOf(n.Errorf("", "")) }

@@ -72,8 +72,11 @@ func NewConfigMap(client dynamic.ResourceInterface, namespace, instance string) 
 	if reasons := validation.IsDNS1123Label(instance); len(reasons) > 0 {
 		return nil, fmt.Errorf("the instance %q cannot be part of the name of a ConfigMap: %s", instance, strings.Join(reasons, "; "))
 	}
-	return &ConfigMap{client, namespace, "dyncontroller-inventory-" + instance, instance}, nil
+	return &ConfigMap{client, namespace, ConfigMapName(instance), instance}, nil
 }
+
+// ConfigMapName is the name of the ConfigMap of an instance.
+func ConfigMapName(instance string) string { return "dyncontroller-inventory-" + instance }
 
 // String names the ConfigMap.
 func (c *ConfigMap) String() string { return "ConfigMap " + c.namespace + "/" + c.name }

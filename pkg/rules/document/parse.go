@@ -17,6 +17,8 @@ import (
 type File struct {
 	Name string // as the user gave it, "-" for standard input
 	Data []byte
+	// Unseen says that nobody has the text, such as that of an object of a cluster: a place is told by its path alone, without a line.
+	Unseen bool
 }
 
 // reading is how a file is read.

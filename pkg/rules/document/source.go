@@ -32,6 +32,8 @@ type source struct {
 	text  string
 	lines []int // where each line starts
 	json  bool  // the text is read as JSON, not as YAML
+	// unseen is that of the [File].
+	unseen bool
 }
 
 // Position is a place in a file as editors show it.
@@ -49,7 +51,7 @@ func newSource(f File, r reading) (*source, *Error) {
 		return nil, &Error{File: f.Name, Message: "the file is UTF-16", Hint: "save it as UTF-8"}
 	}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	s := &source{name: f.Name, text: text, lines: make([]int, 0, 1+strings.Count(text, "\n"))}
+	s := &source{name: f.Name, unseen: f.Unseen, text: text, lines: make([]int, 0, 1+strings.Count(text, "\n"))}
 	offset, nodes := 0, 0
 	for line := range strings.Lines(text) {
 		on := density(line)
@@ -224,6 +226,9 @@ func (s *source) errorAt(offset int, hint, format string, args ...any) *Error {
 func (s *source) errorBetween(start, end int, hint, format string, args ...any) *Error {
 	at := s.position(start)
 	marked, _, _ := strings.Cut(s.text[start:max(start, min(end, len(s.text)))], "\n")
+	if s.unseen {
+		at, marked = Position{}, ""
+	}
 	return &Error{
 		File:    s.name,
 		Line:    at.Line,

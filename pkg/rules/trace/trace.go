@@ -69,6 +69,8 @@ type Place struct {
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
+	// Path is such as spec.rules[0].when. It is set where nobody has the text in which the lines are.
+	Path string `json:"path,omitempty"`
 }
 
 // Decision is what became of the rule.

@@ -130,6 +130,8 @@ func (t Trace) Result() string {
 // String writes the place as editors take it.
 func (p Place) String() string {
 	switch {
+	case p.Line == 0 && p.Path != "":
+		return p.File + ": " + p.Path
 	case p.Line == 0:
 		return p.File
 	case p.File == "":
@@ -142,7 +144,7 @@ func (p Place) String() string {
 // inFile is the place in a file that is known.
 func (p Place) inFile() string {
 	if p.Line == 0 {
-		return ""
+		return p.Path
 	}
 	return fmt.Sprintf("%d:%d", p.Line, p.Column)
 }

@@ -1,0 +1,19 @@
+package document_test
+
+import (
+	"testing"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+)
+
+// TestUnseen holds that a place in a text that nobody has is told by its path alone.
+func TestUnseen(t *testing.T) {
+	documents, errs := document.Parse(document.File{Name: "RuleSet shop/guard", Data: []byte(`{"spec": {"rules": [{"when": "a b"}]}}`), Unseen: true})
+	if len(errs) > 0 || len(documents) != 1 {
+		t.Fatal(documents, errs)
+	}
+	err := documents[0].Get("spec").Get("rules").Elements()[0].Get("when").ErrorAt(2, 1, "write it", "it is wrong")
+	if got, want := err.Render(), "RuleSet shop/guard: spec.rules[0].when: it is wrong\n  hint: write it\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
