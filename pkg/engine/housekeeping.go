@@ -176,10 +176,12 @@ func (h *housekeeper) pruned(ctx context.Context, gone []plan.Leftover) []plan.L
 	if text == h.reported {
 		return out
 	}
-	h.reported = text
 	if left := h.options.Housekeeping.Left; left != nil && len(others) > 0 {
-		others = left(ctx, others)
+		if others = left(ctx, others); ctx.Err() != nil {
+			return out // It was interrupted, so it is not known what is left.
+		}
 	}
+	h.reported = text
 	var sets []string
 	for _, leftover := range others {
 		if name := leftover.Rule.Set; !slices.Contains(sets, name) {

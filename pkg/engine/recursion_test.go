@@ -189,7 +189,8 @@ func TestRecursionOfOwners(t *testing.T) {
 	c.after = func(o plan.Operation, result write.Result) write.Result {
 		if o.Target.GVR == items {
 			n++
-			c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: a%d, ownerReferences: [{uid: %q}]}}`, n, result.Echo.Object.UID))
+			text := fmt.Sprintf(`{metadata: {namespace: ns, name: a%d, ownerReferences: [{uid: %q}]}}`, n, result.Echo.Object.UID)
+			time.AfterFunc(time.Millisecond, func() { c.put(t, text) }) // A controller sees the item about when its maker gets the answer, not before.
 		}
 		return result
 	}

@@ -186,8 +186,10 @@ func (v *Values) look(text string, atLeast int) {
 	if len(text) < atLeast || isFrame(text) || slices.Contains([]string{"true", "false", "null", "none"}, word) || v.known[word] {
 		return
 	}
-	for _, spelled := range spellings(text) {
-		v.keep(folded(spelled))
+	for _, once := range spellings(text) {
+		for _, twice := range spellings(once) {
+			v.keep(folded(twice))
+		}
 	}
 	for _, escaped := range escapes(text) {
 		v.keep(folded(escaped))

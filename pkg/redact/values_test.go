@@ -46,6 +46,8 @@ func TestText(t *testing.T) {
 		"JSON":         {"Quoted.", []string{"a\"b\\c\n<d>"}, `{"a":"a\"b\\c\n<d>"}`, `{"a":"(masked)"}`},
 		"HTML":         {"As Go quotes by itself.", []string{"a<b>c&d"}, `a\u003cb\u003ec\u0026d`, `(masked)`},
 		"twice":        {"JSON in JSON.", []string{`pa"ss`}, `"{\"a\":\"pa\\\"ss\"}"`, `"{\"a\":\"(masked)\"}"`},
+		"upper case":   {"Escapes are in upper case then.", []string{"ab\tcd-secret\x07"}, `"AB\TCD-SECRET\U0007"`, `"(masked)"`},
+		"quoted again": {"YAML in YAML has four quotes.", []string{"it's #secret"}, `a: ''it''''s #secret''`, `a: ''(masked)''`},
 		"Go":           {"As %q has it.", []string{"\x07bell"}, `want "\abell"`, `want "(masked)"`},
 		"YAML":         {"As toYAML quotes.", []string{"'it's"}, "a: '''it''s'", "a: '(masked)'"},
 		"line":         {"Each line of a key.", []string{key}, "it has first-of-secret and second-of-secret", "it has (masked) and (masked)"},

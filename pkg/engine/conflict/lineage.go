@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,9 +23,10 @@ const (
 	// Generations is how often a rule may make an object in one line: because of an object that it has made itself, or that came
 	// of one. The next one names the recursion.
 	Generations = 10
-	// Descendants is how many objects a rule may make in such lines, each within [Window] of the last.
+	// Descendants is how many objects may be made in such lines that came of one object.
 	Descendants = 200
 	maxMade     = 8192 // the objects that were made last
+	maxLine     = 16   // the rules of a line, the last ones: a tenant may have thousands
 )
 
 // Made remembers which rules led to the objects that were made last. The engines of a process share it: the rules of one identity may
@@ -39,9 +41,13 @@ func NewMade() *Made { return &Made{origins: lru.New(maxMade)} }
 
 // origin is how an object came to be.
 type origin struct {
-	at   time.Time
-	line line // immutable
+	at     time.Time
+	line   line // immutable
+	family *family
 }
+
+// family is all that came of one object.
+type family struct{ number atomic.Int64 } // of the objects that count
 
 // line has each rule that made the object, or one that it came of, and how often.
 type line []generation
@@ -74,7 +80,7 @@ func (l line) times(m maker) int {
 // with is the line of what a rule makes because of an object of this line. The rule is the last of it.
 func (l line) with(m maker) line {
 	out := slices.DeleteFunc(slices.Clone(l), func(g generation) bool { return g.maker == m })
-	return append(out, generation{m, l.times(m) + 1})
+	return append(out[max(0, len(out)-maxLine+1):], generation{m, l.times(m) + 1})
 }
 
 // isEvent reports whether a resource is that of Events, which are read in two groups.
@@ -92,7 +98,7 @@ func nameKey(o Object) lru.Key {
 
 // of is the line of the watched object. What somebody else made counts as made with its owner: that may be a Job that a rule made
 // because of a Pod. What was made long ago begins a new line.
-func (g *lineage) of(a *guard.Attempt) line {
+func (g *lineage) of(a *guard.Attempt) origin {
 	keys := []lru.Key{nameKey(a.Key.Object())}
 	for _, owner := range plan.OwnerUIDs(a.Watched) {
 		keys = append(keys, owner)
@@ -100,19 +106,24 @@ func (g *lineage) of(a *guard.Attempt) line {
 	for _, key := range keys {
 		found, _ := g.made.origins.Get(key)
 		if of, is := found.(origin); is && g.clock.Since(of.at) <= Window {
-			return of.line
+			return of
 		}
 	}
-	return nil
+	return origin{}
 }
 
 // note remembers because of what an object is made.
 func (g *lineage) note(a *guard.Attempt, by []plan.Rule, key lru.Key) {
-	l := g.of(a)
-	for _, rule := range by {
-		l = l.with(makerOf(a, rule))
+	of := g.of(a)
+	if of.family == nil { // It begins a family, in which are all that come of it.
+		of = origin{at: g.clock.Now(), family: &family{}}
+		g.made.origins.Add(nameKey(a.Key.Object()), of)
 	}
-	g.made.origins.Add(key, origin{g.clock.Now(), l})
+	for _, rule := range by {
+		of.line = of.line.with(makerOf(a, rule))
+	}
+	of.at = g.clock.Now()
+	g.made.origins.Add(key, of)
 }
 
 // Sending is told of each operation before it is sent: what it makes may be seen before there is an answer.
@@ -126,7 +137,6 @@ func (g *Guard) Sending(a *guard.Attempt, o plan.Operation) {
 type recursion struct {
 	Conflict // where it is named
 	named    bool
-	number   int // of the objects, so far
 }
 
 // lineage finds recursions. The lock of the guard is held in all methods but note.
@@ -140,7 +150,7 @@ type lineage struct {
 // admit decides whether rules may make an object for one of a line. A rule that is slowed down makes one in a while, and has
 // taken its turn with that. What it makes for others is not concerned.
 func (g *lineage) admit(a *guard.Attempt, all []plan.Rule) *guard.Delay {
-	l := g.of(a)
+	l := g.of(a).line
 	var slow []*recursion
 	for _, rule := range all {
 		m := makerOf(a, rule)
@@ -163,7 +173,8 @@ func (g *lineage) admit(a *guard.Attempt, all []plan.Rule) *guard.Delay {
 
 // count counts an object that rules have made for one of a line, and tells people of a recursion once.
 func (g *lineage) count(a *guard.Attempt, all []plan.Rule, child Object) {
-	l, now := g.of(a), g.clock.Now()
+	of, now := g.of(a), g.clock.Now()
+	l := of.line
 	for _, rule := range all {
 		m := makerOf(a, rule)
 		n := l.times(m)
@@ -181,7 +192,7 @@ func (g *lineage) count(a *guard.Attempt, all []plan.Rule, child Object) {
 				r.Rival.Rule = other.rule
 			}
 		}
-		if r.number++; !r.named && (n >= Generations || r.number > Descendants) {
+		if number := of.family.number.Add(1); !r.named && (n >= Generations || number > Descendants) {
 			r.named, r.Next = true, now.Add(Interval)
 			if a.Settling {
 				continue

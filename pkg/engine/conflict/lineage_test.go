@@ -90,6 +90,24 @@ func TestLineage(t *testing.T) {
 			}
 			return made
 		}, 2 * many},
+		"Stages": {"However many families there are.", func(n *nursery, g *Guard) (made int) {
+			for i := range many {
+				made += n.line(g, 3, user(fmt.Sprint("u", i)), "a")
+			}
+			return made
+		}, 3 * many},
+		"ManyRules": {"A line remembers its last rules, however many there are.", func(n *nursery, g *Guard) (made int) {
+			rules := make([]string, 100)
+			for i := range rules {
+				rules[i] = fmt.Sprint("r", i)
+			}
+			made = n.line(g, 100, user("u"), rules...)
+			found, _ := g.lineage.made.origins.Get(nameKey(Object{Resource: schema.GroupResource{Group: "example.com", Resource: "widgets"}, Namespace: "ns", Name: fmt.Sprint("o", made)}))
+			if of, is := found.(origin); !is || len(of.line) != maxLine {
+				t.Errorf("the line is %v", found)
+			}
+			return made
+		}, 100},
 		"Levels": {"A few levels, for many.", func(n *nursery, g *Guard) (made int) {
 			for i := range Descendants / 4 {
 				made += n.line(g, 5, user(fmt.Sprint("u", i)), "a")
