@@ -47,9 +47,9 @@ need the verbs. Rights are added to what the account has otherwise. A PATH is as
 of validate.
 
 A set that names no ServiceAccount acts as the process itself. Its roles are bound
-to that of --service-account, and without it to none. With it, they have what else
-run needs in the namespace of the account: the inventory of --instance and its
-Lease.
+to that of --service-account, and without it to none. With it, that account also
+gets what run itself needs: the inventory of --instance and its Lease, in the
+namespace of the account, and to act as the ServiceAccounts of the other sets.
 
 Whether a resource has namespaces is known of those of Kubernetes itself, of custom
 resources from the CRDs that --crds names, or from the cluster of --kubeconfig or
@@ -79,7 +79,7 @@ PATH cannot be read or holds nothing of its kind, 3 if the cluster cannot be ask
 		}
 		a.account = types.NamespacedName{Namespace: namespace, Name: name}
 		return nil
-	}}, "service-account", "the ServiceAccount of the process, as which sets act that name none")
+	}}, "service-account", "the ServiceAccount of the process; sets that name none act as it")
 	flags.Var(&a.instance, "instance", "the instance of the process, as of run")
 	return command
 }
@@ -95,14 +95,14 @@ func (a *authorization) run(ctx context.Context) error {
 	for _, identity := range set.Identities() {
 		of := cmp.Or(identity, a.account)
 		needs[of] = append(needs[of], set.Of(identity).Needs()...)
-		if identity == (types.NamespacedName{}) && a.account.Name != "" {
-			needs[of] = append(needs[of], a.ofProcess(set.Of(identity))...)
-		}
+	}
+	if a.account.Name != "" {
+		needs[a.account] = append(needs[a.account], a.ofProcess(set)...)
 	}
 	return put(a.Stdout, "the roles", rbac.YAML(needs))
 }
 
-// ofProcess is what run needs besides for rules that act as the process itself.
+// ofProcess is what run needs for rules of files besides what the rules need, whoever acts for them.
 func (a *authorization) ofProcess(set *rules.Set) (out []rules.Need) {
 	need := func(gvr schema.GroupVersionResource, name string, by []plan.Rule) {
 		for _, verb := range []string{"get", "create", "update"} {
@@ -126,22 +126,28 @@ func (a *authorization) ofProcess(set *rules.Set) (out []rules.Need) {
 	if len(kept) > 0 {
 		need(inventory.GVR(), inventory.ConfigMapName(a.instance.Text), kept)
 	}
+	for _, identity := range set.Identities() {
+		if identity == (types.NamespacedName{}) || identity == a.account {
+			continue
+		}
+		for _, verb := range []string{"get", "impersonate"} {
+			right := plan.Permission{Verb: verb, Resource: schema.GroupResource{Resource: "serviceaccounts"}, Namespace: identity.Namespace, Name: identity.Name}
+			out = append(out, rules.Need{Permission: right, Rules: set.Of(identity).IDs()})
+		}
+	}
 	return out
 }
 
 // remark says what whoever uses the roles has to know.
 func (a *authorization) remark(set *rules.Set) {
 	nameless := set.Of(types.NamespacedName{})
-	switch {
-	case a.account.Name == "" && len(nameless.Rules()) > 0:
+	if a.account.Name == "" && len(nameless.Rules()) > 0 {
 		var sets []string
 		for _, rule := range nameless.IDs() {
 			sets = append(sets, rule.SetName())
 		}
 		fmt.Fprintf(a.Stderr, "dyncontroller: no ServiceAccount is named by %s, so their roles are bound to none; name one with --service-account\n",
 			strings.Join(slices.Compact(sets), ", "))
-	case a.account.Name != "" && len(nameless.Rules()) == 0:
-		fmt.Fprintln(a.Stderr, "dyncontroller: every set names its ServiceAccount, so --service-account is not used")
 	}
 	known := set.Kinds()
 	var scopeless []string
