@@ -1,14 +1,12 @@
 package apiserver
 
 import (
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -104,11 +102,7 @@ func (k *kinds) handler(gv schema.GroupVersion, info *request.RequestInfo) (make
 	refused := func(code int, verb string) error {
 		return apierrors.NewGenericServerResponse(code, verb, schema.GroupResource{}, "", "", 0, false)
 	}
-	resource := gv.WithResource(info.Resource)
-	served, known := k.served[resource]
-	if other := k.other(resource); !known && other != "" && info.IsResourceRequest {
-		return nil, unserved("%s only in the version %s, not in %s", info.Resource, other, gv.Version)
-	}
+	served, known := k.served[gv.WithResource(info.Resource)]
 	if !known || !info.IsResourceRequest {
 		return nil, refused(http.StatusNotFound, "")
 	}
@@ -117,9 +111,6 @@ func (k *kinds) handler(gv schema.GroupVersion, info *request.RequestInfo) (make
 		return nil, apierrors.NewInternalError(err)
 	}
 	verbs, known := at.verbs[info.Subresource]
-	if !known && at.row.reached(info) {
-		return nil, unserved("no %s/%s", info.Resource, info.Subresource)
-	}
 	if !known || !at.row.reached(info) {
 		return nil, refused(http.StatusNotFound, "")
 	}
@@ -128,24 +119,6 @@ func (k *kinds) handler(gv schema.GroupVersion, info *request.RequestInfo) (make
 		return nil, refused(http.StatusMethodNotAllowed, info.Verb)
 	}
 	return handler, nil
-}
-
-// other is another version in which a resource is served, "" for none.
-func (k *kinds) other(resource schema.GroupVersionResource) string {
-	for one := range k.served {
-		if one.GroupResource() == resource.GroupResource() && one.Version != resource.Version {
-			return one.Version
-		}
-	}
-	return ""
-}
-
-// unserved is the answer for what an API server may have, and this one has not. It says so: nothing is wrong with the request.
-func unserved(format string, args ...any) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-		Message: "a limit of the simulation: it serves " + fmt.Sprintf(format, args...) + "; a real API server may",
-	}}
 }
 
 // patches are the types of patches that are understood.

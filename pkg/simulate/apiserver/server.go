@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -103,17 +102,6 @@ func (s *Server) add(resource Resource) {
 func (s *Server) OfKind(kind apischema.GroupVersionKind) (Resource, bool) {
 	found, known := s.byKind[kind]
 	return found, known
-}
-
-// Versions are those in which a kind is served.
-func (s *Server) Versions(kind apischema.GroupKind) (out []string) {
-	for one := range s.byKind {
-		if one.GroupKind() == kind {
-			out = append(out, one.GroupVersion().String())
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // Of finds a resource by its name.
