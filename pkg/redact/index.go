@@ -29,15 +29,17 @@ func newIndex(known, except map[string]bool) index {
 	return x
 }
 
-// spans are where values of at least so many bytes are in a text, as they are or quoted. Those that overlap are
-// one. Without ok, it was too much to look for.
+// spans are where values of at least so many bytes are in a text, as they are or quoted, and in upper case after they were quoted. Those
+// that overlap are one. Without ok, it was too much to look for.
 func (x index) spans(text string, atLeast int) (out []span, ok bool) {
 	out, ok = x.find(text, atLeast)
-	for r, quoted := (reading{text: text}).unquoted(); ok && quoted; r, quoted = r.unquoted() {
-		var found []span
-		found, ok = x.find(r.text, atLeast)
-		for _, in := range found {
-			out = append(out, span{r.at(in.from), r.at(in.to)})
+	for _, escaped := range []string{text, folded(text)} {
+		for r, quoted := (reading{text: escaped}).unquoted(); ok && quoted; r, quoted = r.unquoted() {
+			var found []span
+			found, ok = x.find(r.text, atLeast)
+			for _, in := range found {
+				out = append(out, span{r.at(in.from), r.at(in.to)})
+			}
 		}
 	}
 	return joined(out), ok

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
@@ -9,22 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// spellings are a value as it is, between the single quotes of YAML, and as JSON and Go have it: in upper case, [reading.unquoted] does
-// not know their escapes. What other quotes make of it, that takes back.
+// spellings are a value as it is, between the single quotes of YAML, and as JSON and Go have bytes that are no UTF-8. What else quotes
+// make of it, [reading.unquoted] takes back.
 func spellings(value string) []string {
-	out := []string{value}
-	if isPlain(value) {
-		return out
-	}
-	html, _ := json.Marshal(value) //nolint:errchkjson // A string is always JSON.
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // A string is always JSON.
-	for _, quoted := range []string{strings.TrimSuffix(text.String(), "\n"), string(html), strconv.Quote(value)} {
-		out = append(out, quoted[1:len(quoted)-1])
-	}
-	if out = append(out, strings.ReplaceAll(value, "'", "''")); utf8.ValidString(value) {
+	out := []string{value, strings.ReplaceAll(value, "'", "''")}
+	if utf8.ValidString(value) {
 		return out
 	}
 	var codes strings.Builder // Go has \xff, which in YAML is a code.
@@ -147,14 +135,4 @@ func folded(text string) string {
 		return string(out)
 	}
 	return text
-}
-
-// isPlain reports whether no quoting changes the value.
-func isPlain(value string) bool {
-	for i := range len(value) {
-		if c := value[i]; c < ' ' || c >= utf8.RuneSelf-1 || strings.IndexByte(`"'\<>&`, c) >= 0 {
-			return false
-		}
-	}
-	return true
 }
