@@ -157,6 +157,21 @@ func (n *Node) Position() Position {
 	return n.source.position(n.shown().at)
 }
 
+// Place says in a message about another node where the node is, such as "on line 7" or "in other.yaml:7". In a text that nobody has, it is
+// a path.
+func (n *Node) Place(from *Node) string {
+	switch name, line := n.source.name, n.Position().Line; {
+	case n.source.unseen && name == from.source.name:
+		return "at " + n.Path()
+	case n.source.unseen:
+		return "at " + n.Path() + " of " + name
+	case name == from.source.name:
+		return fmt.Sprintf("on line %d", line)
+	default:
+		return fmt.Sprintf("in %s:%d", name, line)
+	}
+}
+
 // Path returns the way from the root of the document, such as
 // spec.rules[0].when, which is also the path of the key. It is empty at the
 // root.

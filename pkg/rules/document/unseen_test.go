@@ -16,4 +16,9 @@ func TestUnseen(t *testing.T) {
 	if got, want := err.Render(), "RuleSet shop/guard: spec.rules[0].when: it is wrong\n  hint: write it\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	spec := documents[0].Get("spec")
+	others, _ := document.Parse(document.File{Name: "a.yaml", Data: []byte("a: b")})
+	if here, elsewhere := spec.Place(documents[0]), spec.Place(others[0]); here != "at spec" || elsewhere != "at spec of RuleSet shop/guard" {
+		t.Errorf("it is %q, and %q", here, elsewhere)
+	}
 }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -149,12 +148,8 @@ func (s *site) warning(before *site) *document.Error {
 	if !slices.Equal(s.rule.Watched, before.rule.Watched) || s.rule.Set.Identity != before.rule.Set.Identity {
 		hint = "they would undo each other; let their conditions exclude each other, or make them one rule"
 	}
-	place := fmt.Sprintf("on line %d", before.Node().Position().Line)
-	if file := before.rule.Set.File; file != s.rule.Set.File {
-		place = fmt.Sprintf("in %s:%d", file, before.Node().Position().Line)
-	}
 	return s.Node().Errorf(hint, "the rules %q and %q may set %s of the same %s to different values: the other is %s",
-		before.rule.ID.Name, s.rule.ID.Name, s.path(), s.resource.Resource, place).Coded(document.CodeConflict).Between(before.rule.ID, s.rule.ID).Warn()
+		before.rule.ID.Name, s.rule.ID.Name, s.path(), s.resource.Resource, before.Node().Place(s.Node())).Coded(document.CodeConflict).Between(before.rule.ID, s.rule.ID).Warn()
 }
 
 // selected reports whether some of the one and some of the other selections have objects in

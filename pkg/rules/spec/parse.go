@@ -176,7 +176,7 @@ func (s *Set) parseRules(n *document.Node) document.Errors {
 		s.Rules = append(s.Rules, rule)
 		if before := first[rule.Name]; before != nil {
 			errs = append(errs, element.Get("name").Errorf("rename one of them",
-				"rule %q is on line %d already", rule.Name, before.Position().Line))
+				"rule %q is %s already", rule.Name, before.Place(element)))
 		}
 		if rule.Name != "" {
 			first[rule.Name] = element
