@@ -26,16 +26,11 @@ import (
 type authorization struct {
 	validation
 	account  types.NamespacedName // empty where --service-account is not given
-	instance config.Value
+	instance string
 }
 
 func newRBAC(p Process) *cobra.Command {
-	a := &authorization{validation: validation{Process: p}, instance: config.Value{Kind: "NAME", Text: config.DefaultInstance, Check: func(text string) error {
-		if wrong := dns.IsDNS1123Label(text); len(wrong) > 0 {
-			return fmt.Errorf("%q cannot be part of the name of a ConfigMap: %s", text, wrong[0])
-		}
-		return nil
-	}}}
+	a := &authorization{validation: validation{Process: p}}
 	command := &cobra.Command{
 		Use:   "rbac PATH...",
 		Short: "Print the least roles that rules need",
@@ -80,11 +75,15 @@ PATH cannot be read or holds nothing of its kind, 3 if the cluster cannot be ask
 		a.account = types.NamespacedName{Namespace: namespace, Name: name}
 		return nil
 	}}, "service-account", "the ServiceAccount of the process; sets that name none act as it")
-	flags.Var(&a.instance, "instance", "the instance of the process, as of run")
+	flags.StringVar(&a.instance, "instance", config.DefaultInstance, "`NAME` of the instance, as of run")
 	return command
 }
 
 func (a *authorization) run(ctx context.Context) error {
+	stored, err := inventory.ConfigMapName(a.instance)
+	if err != nil {
+		return failure{exitUsage, err}
+	}
 	set, err := a.load(ctx)
 	if err != nil {
 		return err
@@ -97,13 +96,14 @@ func (a *authorization) run(ctx context.Context) error {
 		needs[of] = append(needs[of], set.Of(identity).Needs()...)
 	}
 	if a.account.Name != "" {
-		needs[a.account] = append(needs[a.account], a.ofProcess(set)...)
+		needs[a.account] = append(needs[a.account], a.ofProcess(set, stored)...)
 	}
 	return put(a.Stdout, "the roles", rbac.YAML(needs))
 }
 
-// ofProcess is what run needs for rules of files besides what the rules need, whoever acts for them.
-func (a *authorization) ofProcess(set *rules.Set) (out []rules.Need) {
+// ofProcess is what run needs for rules of files besides what the rules need, whoever acts for them. Its inventory is stored in a ConfigMap
+// of that name.
+func (a *authorization) ofProcess(set *rules.Set, stored string) (out []rules.Need) {
 	need := func(gvr schema.GroupVersionResource, name string, by []plan.Rule) {
 		for _, verb := range []string{"get", "create", "update"} {
 			right := plan.Permission{Verb: verb, Resource: gvr.GroupResource(), Namespace: a.account.Namespace, Name: name}
@@ -113,7 +113,7 @@ func (a *authorization) ofProcess(set *rules.Set) (out []rules.Need) {
 			out = append(out, rules.Need{Permission: right, Rules: by})
 		}
 	}
-	need(coordinationv1.SchemeGroupVersion.WithResource("leases"), instanceLease(a.instance.Text), set.IDs())
+	need(coordinationv1.SchemeGroupVersion.WithResource("leases"), instanceLease(a.instance), set.IDs())
 	var kept []plan.Rule // in the inventory
 	for _, leftover := range set.Leftovers() {
 		kept = append(kept, leftover.Rule)
@@ -124,7 +124,7 @@ func (a *authorization) ofProcess(set *rules.Set) (out []rules.Need) {
 		}
 	}
 	if len(kept) > 0 {
-		need(inventory.GVR(), inventory.ConfigMapName(a.instance.Text), kept)
+		need(inventory.GVR(), stored, kept)
 	}
 	for _, identity := range set.Identities() {
 		if identity == (types.NamespacedName{}) || identity == a.account {

@@ -69,14 +69,20 @@ type ConfigMap struct {
 
 // NewConfigMap returns the store of an instance. Instances in one namespace do not see each other's.
 func NewConfigMap(client dynamic.ResourceInterface, namespace, instance string) (*ConfigMap, error) {
-	if reasons := validation.IsDNS1123Label(instance); len(reasons) > 0 {
-		return nil, fmt.Errorf("the instance %q cannot be part of the name of a ConfigMap: %s", instance, strings.Join(reasons, "; "))
+	name, err := ConfigMapName(instance)
+	if err != nil {
+		return nil, err
 	}
-	return &ConfigMap{client, namespace, ConfigMapName(instance), instance}, nil
+	return &ConfigMap{client, namespace, name, instance}, nil
 }
 
 // ConfigMapName is the name of the ConfigMap of an instance.
-func ConfigMapName(instance string) string { return "dyncontroller-inventory-" + instance }
+func ConfigMapName(instance string) (string, error) {
+	if reasons := validation.IsDNS1123Label(instance); len(reasons) > 0 {
+		return "", fmt.Errorf("the instance %q cannot be part of the name of a ConfigMap: %s", instance, strings.Join(reasons, "; "))
+	}
+	return "dyncontroller-inventory-" + instance, nil
+}
 
 // String names the ConfigMap.
 func (c *ConfigMap) String() string { return "ConfigMap " + c.namespace + "/" + c.name }
