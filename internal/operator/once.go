@@ -64,7 +64,7 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	lines := []string{e.Set.String() + ": it is refused"}
 	for _, mistake := range e.Mistakes {
-		lines = append(lines, setstatus.WithoutPosition(mistake).Error())
+		lines = append(lines, setstatus.WithoutFile(mistake).Error())
 	}
 	return strings.Join(lines, "\n  ")
 }

@@ -102,7 +102,7 @@ func sensitive(all document.Errors) (mistakes document.Errors, notAllowed error)
 		if mistake.Code != document.CodeSensitive {
 			return all, nil
 		}
-		texts = append(texts, setstatus.WithoutPosition(mistake))
+		texts = append(texts, setstatus.WithoutFile(mistake))
 	}
 	return nil, errors.Join(texts...)
 }

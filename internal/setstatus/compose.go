@@ -205,7 +205,7 @@ func problems(in Input) []problem {
 
 	var mistakes []string
 	for _, mistake := range in.Mistakes.Of(document.Mistake) {
-		mistakes = append(mistakes, WithoutPosition(mistake).Error())
+		mistakes = append(mistakes, WithoutFile(mistake).Error())
 	}
 	mistakes = document.Few(mistakes, maxLines)
 	if len(mistakes) > 0 && in.LastGood {
@@ -293,8 +293,8 @@ func text(err error) string {
 	return bounded(strings.Join(strings.Fields(err.Error()), " "), longestError)
 }
 
-// WithoutPosition leaves out the lines of a file that nobody has seen.
-func WithoutPosition(err *document.Error) *document.Error {
+// WithoutFile leaves out the name of the set, whose status it is.
+func WithoutFile(err *document.Error) *document.Error {
 	return &document.Error{Path: err.Path, Message: err.Message, Hint: err.Hint}
 }
 

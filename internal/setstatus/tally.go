@@ -183,7 +183,7 @@ func (t *Tally) Concluded(key engine.Key, failures []guard.Failure) {
 		}
 		text := failure.Err.Error()
 		if mistake, is := errors.AsType[*document.Error](failure.Err); is {
-			text = strings.Replace(text, mistake.Error(), WithoutPosition(mistake).Error(), 1)
+			text = strings.Replace(text, mistake.Error(), WithoutFile(mistake).Error(), 1)
 		}
 		for _, rule := range failure.Rules {
 			if known := t.rules[rule]; known != nil {

@@ -468,7 +468,7 @@ func (t *ruleEvaluation) act(steps []*action.Step) error {
 	if refused {
 		t.failure = &Failure{Reason: refusal.Reason(), Message: refusal.Err.Message}
 		if t.secret() {
-			t.failure.Message = toldOf(refusal.Err)
+			t.failure.Message = shownReason(refusal.Err)
 		}
 	} else if err != nil {
 		return err

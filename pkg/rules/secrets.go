@@ -347,7 +347,7 @@ func (s *secrets) error(err error) string {
 	case err == nil:
 		return ""
 	case s.of.secret():
-		return toldOf(err)
+		return shownReason(err)
 	}
 	if refusal, is := errors.AsType[*action.Refusal](err); is {
 		err = refusal.Err
@@ -361,8 +361,8 @@ func (s *secrets) error(err error) string {
 // errSecret stands for a reason that may repeat a value.
 var errSecret = errors.New("the rule has seen a Secret, and the reason may tell a value of it")
 
-// toldOf is what a rule that has seen a Secret failed with: only a fixed text is shown.
-func toldOf(err error) string {
+// shownReason is why a rule that has seen a Secret failed, as far as it is a fixed text.
+func shownReason(err error) string {
 	if placed, is := errors.AsType[*document.Error](err); is && placed.Fixed() {
 		return placed.Message
 	}
@@ -396,7 +396,7 @@ func hideReasons(decisions []plan.Decision, secret map[plan.Rule]bool) {
 		case d.Err != nil:
 			err := errSecret
 			if placed, ok := errors.AsType[*document.Error](d.Err); ok {
-				err = placed.Redacted(toldOf(placed))
+				err = placed.Redacted(shownReason(placed))
 			}
 			d.Err, d.Reason = err, err.Error()
 		}

@@ -61,7 +61,7 @@ type generation struct {
 // comparable.
 type maker struct {
 	rule    plan.Rule
-	since   int // the generation of the rules with which it came: a changed rule is another one
+	since   int // as in guard.Attempt: a changed rule is another one
 	watched schema.GroupResource
 }
 
