@@ -164,6 +164,18 @@ func (a *api) expire(key Key) {
 	}
 }
 
+// end ends the watches of a key as an API server does that has sent all it wanted.
+func (a *api) end(key Key) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.watches = slices.DeleteFunc(a.watches, func(s *stream) bool {
+		if s.key == key {
+			close(s.events)
+		}
+		return s.key == key
+	})
+}
+
 // snapshot returns what restores the objects as they are now. Watches end then, as those of an API server that stops.
 func (a *api) snapshot() (restore func()) {
 	a.mu.Lock()

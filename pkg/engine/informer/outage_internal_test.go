@@ -84,6 +84,39 @@ func TestOutageOfTheServer(t *testing.T) {
 	}
 }
 
+// TestBackTogether holds that all caches come back soon after the first one that the API server answers again, however long each
+// has not been answered.
+func TestBackTogether(t *testing.T) {
+	for name, err := range map[string]error{"Unreached": errUnreached, "503": errUnavailable} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := newOutage(t)
+				var keys []Key
+				for i := range 400 {
+					keys = append(keys, keyIn("group"+strconv.Itoa(i%5), i))
+				}
+				set := o.among(t, keys...)
+				defer set.Stop()
+				o.Stop()
+				o.breaks(err, keys...)
+				passes(30 * time.Minute)
+				requests := o.server.requests("list") + o.server.requests("watch")
+				o.server.refuse(nil, nil)
+				for o.server.requests("list") == 0 {
+					passes(100 * time.Millisecond)
+				}
+				passes(4 * time.Second)
+				if n := o.server.requests("list"); n != len(keys) {
+					t.Errorf("%d lists of %d caches", n, len(keys))
+				}
+				if most := 11 * 30 * 60; requests > most {
+					t.Errorf("%d requests while the API server was down, want %d or fewer", requests, most)
+				}
+			})
+		})
+	}
+}
+
 // TestOutageOfAResource holds which caches begin anew where not all of the API server is down.
 func TestOutageOfAResource(t *testing.T) {
 	one, alike, other, third := keyIn("one", 1), keyIn("one", 2), keyIn("other", 1), keyIn("third", 1)

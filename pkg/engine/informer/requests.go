@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -52,6 +53,28 @@ const maxFirstList = 10 * time.Second
 var errListAnew = apierrors.NewResourceExpired("the cache is listed anew")
 
 func (r *running) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return untilAnswered(ctx, r, isUnanswered, func() (runtime.Object, error) { return r.listOnce(ctx, options) })
+}
+
+// watch does not wait where the reflector lists after an error.
+func (r *running) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	again := func(err error) bool { return options.SendInitialEvents != nil && utilnet.IsConnectionRefused(err) }
+	return untilAnswered(ctx, r, again, func() (watch.Interface, error) { return r.watchOnce(ctx, options) })
+}
+
+// untilAnswered sends a request again while nobody answers it. The reflector would wait for up to a minute before it does so, and
+// nothing can end its wait when another informer is answered.
+func untilAnswered[T any](ctx context.Context, r *running, again func(error) bool, request func() (T, error)) (T, error) {
+	for attempt := 0; ; attempt++ {
+		answered := r.set.options.Shared.reconnects.answered()
+		answer, err := request()
+		if err == nil || !again(err) || !r.set.options.Shared.reconnects.wait(ctx, attempt, answered) {
+			return answer, err
+		}
+	}
+}
+
+func (r *running) listOnce(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	first := !r.hasSynced() && options.ResourceVersionMatch != metav1.ResourceVersionMatchExact
 	end, err := r.begin(ctx, first, &options)
 	if err != nil {
@@ -103,7 +126,7 @@ func (r *running) page(ctx context.Context, options metav1.ListOptions) (*unstru
 	return list, nil
 }
 
-func (r *running) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+func (r *running) watchOnce(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	first := options.SendInitialEvents != nil && !r.hasSynced()
 	end, err := r.begin(ctx, first, &options)
 	if err != nil {
@@ -116,7 +139,7 @@ func (r *running) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		return nil, err
 	}
 	if options.SendInitialEvents == nil && r.hasSynced() {
-		go r.ask() // It goes on from a version that the API server may not have come to.
+		askSoon(r) // It goes on from a version that the API server may not have come to.
 	}
 	return r.pass(w, options.ResourceVersion == "", first, end), nil
 }
@@ -169,8 +192,10 @@ func (r *running) answered(list bool, err error) {
 	if err == nil && list {
 		r.heard = now
 	}
-	if err != nil && (codeOf(err) == 0 || isUnavailable(err)) {
-		r.invalidate(now, err) // The API server may be another one, of a restored etcd, when somebody answers.
+	if isUnanswered(err) {
+		r.invalidate(now, err) // The API server may be another one, of a restored etcd, when it answers.
+	} else if isUnanswered(r.err) {
+		r.set.options.Shared.reconnects.announce()
 	}
 	err = explain(r.key, err)
 	isNew := r.add(err)
@@ -282,6 +307,19 @@ func (r *running) relist(why error) {
 	if w != nil {
 		w.Stop()
 	}
+}
+
+// askSoon asks for the newest version of the resource a second after it was last asked for, at the soonest.
+func askSoon(r *running) {
+	now := r.set.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked.After(now) {
+		return // It will be asked for.
+	}
+	after := max(0, MaxStaleness/2-Age(now, r.asked))
+	r.asked = now.Add(after)
+	clock.RealClock{}.AfterFunc(after, func() { r.ask() })
 }
 
 // ask reads the newest version of the resource, as of a moment. A list of one object has it: the list is that of a quorum.
@@ -407,7 +445,7 @@ type progress struct {
 	opened    time.Time // when that watch began
 
 	reached, next observation // a version that the cache has come to, and a newer one that it may not have come to yet
-	asked         time.Time   // when a version was last asked for; a list counts as half a second before it began
+	asked         time.Time   // when a version was last asked for, or will be; a list counts as half a second before it began
 	missed        time.Time   // when a version was last wanted and not there
 	began         time.Time   // when the list that is under way began
 
@@ -506,6 +544,9 @@ func isUnavailable(err error) bool {
 	code := codeOf(err)
 	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 }
+
+// isUnanswered reports whether a request failed without an answer of the API server, or of the aggregated API that it is for.
+func isUnanswered(err error) bool { return err != nil && (codeOf(err) == 0 || isUnavailable(err)) }
 
 // codeOf is the code of an answer, 0 where there is none.
 func codeOf(err error) int32 {

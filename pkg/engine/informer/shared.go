@@ -14,6 +14,8 @@ import (
 type Shared struct {
 	lists   turns    // of first lists
 	running sync.Map // the informers: *running -> nil
+	// reconnects has those that nobody answers go on together.
+	reconnects reconnects
 
 	// objects has each object once that several caches hold, by a hash of its resource, uid and version. It keeps none alive.
 	seed    maphash.Seed

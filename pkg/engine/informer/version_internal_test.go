@@ -125,6 +125,48 @@ func (s *slowly) List(ctx context.Context, options metav1.ListOptions) (*unstruc
 	return s.ResourceInterface.List(ctx, options)
 }
 
+// TestVersionsOfWatchesThatEnd holds that a version is asked for at most once a second, also where the API server ends a watch that
+// cannot keep up with the events, again and again. The version is asked for after the last of them, too: it may be of another history.
+func TestVersionsOfWatchesThatEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		server.put(widget("a", "x"))
+		set, _ := begin(t, server, everywhere)
+		defer set.Stop()
+		synctest.Wait()
+		r := set.running[everywhere]
+		counted := &slowly{ResourceInterface: r.resource}
+		r.resource = counted
+		passes(10 * time.Second)
+		counted.requests.Store(0)
+		const seconds = 60
+		for range seconds {
+			for range 10 {
+				server.put(widget("a", "x"))
+				set.Fresh(everywhere)
+				passes(100 * time.Millisecond)
+			}
+			for range 3 {
+				server.put(widget("a", "x"))
+				passes(time.Millisecond)
+				server.end(everywhere)
+			}
+		}
+		if n := counted.requests.Load(); n > seconds+1 {
+			t.Errorf("%d requests in %d seconds", n, seconds)
+		}
+		passes(2 * time.Second)
+		counted.requests.Store(0)
+		server.put(widget("a", "x"))
+		passes(time.Millisecond)
+		server.end(everywhere)
+		passes(2 * time.Second)
+		if n := counted.requests.Load(); n != 1 {
+			t.Errorf("%d requests after a watch that ended", n)
+		}
+	})
+}
+
 // TestVersionsOfASlowServer holds that a version is asked for at most once a second, also where an answer takes longer.
 func TestVersionsOfASlowServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
