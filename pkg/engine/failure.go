@@ -2,14 +2,18 @@ package engine
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/workers"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -33,21 +37,62 @@ func unread(rules []plan.Rule, err error) guard.Outcome {
 // causeOf says what helps against a failure. It passes where it is for the API server, or what is before it, that something
 // failed. A 500 is not: a webhook that fails for one object is answered so.
 func causeOf(class write.Class, err error) guard.Cause {
-	var status apierrors.APIStatus
-	answered := errors.As(err, &status)
-	_, unanswered := errors.AsType[*url.Error](err)
 	switch {
 	case class == write.Stale, class == write.Overloaded, class == write.Unreachable, errors.Is(err, workers.ErrCrowded):
 		return guard.Passing
-	case answered && slices.Contains([]int32{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Status().Code):
-		return guard.Passing
 	case class == write.Terminal, class == write.OwnedByAnother:
 		return guard.Hopeless
-	case !answered && unanswered:
+	case isUnanswered(err):
 		return guard.Passing
 	default:
 		return guard.Retryable
 	}
+}
+
+// isUnanswered reports whether the API server did not answer, or whoever passes requests on to it or from it got no answer.
+func isUnanswered(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return slices.Contains([]int32{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status.Status().Code)
+	}
+	_, unanswered := errors.AsType[*url.Error](err)
+	return unanswered
+}
+
+// noAnswer reports whether a request for an object got no answer.
+func noAnswer(outcome guard.Outcome) bool {
+	return slices.ContainsFunc(outcome.Failures, func(f guard.Failure) bool { return isUnanswered(f.Err) })
+}
+
+// unanswered has the objects that the API server did not answer for. Each waits longer with each failure, but all are looked at again
+// as soon as it answers for one of them. The zero value is ready. It is safe for concurrent use.
+type unanswered struct {
+	mu   sync.Mutex
+	keys map[Key]bool // guarded by mu
+}
+
+// wait notes that there was no answer for an object, and returns how long it waits, where it would wait so long alone.
+func (u *unanswered) wait(key Key, alone time.Duration) time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.keys == nil {
+		u.keys = map[Key]bool{}
+	}
+	u.keys[key] = true
+	return min(alone, wait.Jitter(informer.LongestWait(len(u.keys)), 0.5))
+}
+
+// answered notes that there was an answer for an object, and returns those that are to be looked at if there was none for it before.
+func (u *unanswered) answered(key Key) []Key {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.keys[key] {
+		return nil
+	}
+	delete(u.keys, key)
+	all := u.keys
+	u.keys = nil
+	return slices.Collect(maps.Keys(all))
 }
 
 // mostUnknown is of how many elements of a rule an attempt may not know whether they will ever be written: a webhook may fail for

@@ -32,7 +32,8 @@ var errUnsettled = fmt.Errorf("%w: after %d rounds of writes its rules still wan
 // loop looks at one object after the other.
 type loop struct {
 	*core
-	limiter workqueue.TypedRateLimiter[Key]
+	limiter    workqueue.TypedRateLimiter[Key]
+	unanswered unanswered
 }
 
 // turn takes the next object, and reports whether there is one.
@@ -96,14 +97,12 @@ func (e *loop) conclude(a *attempt) {
 		e.setTimer(key, outcome.LookAgainAt)
 	}
 	e.lookAgainIn(key, outcome.PutOffUntil)
+	if !noAnswer(outcome) {
+		e.enqueueEach(e.unanswered.answered(key))
+	}
 	if retries {
-		// Each failure waits longer, and at least as long as the API server asked.
-		delay := max(outcome.After, e.limiter.When(key))
-		if outcome.Replan {
-			delay = outcome.After
-		}
 		e.tracker.later(key)
-		e.AddAfter(key, delay)
+		e.AddAfter(key, e.retryAfter(key, outcome))
 		return
 	}
 	if outcome.State != guard.Waiting || outcome.Looked { // Else it may be a failure that is to be tried again.
@@ -118,6 +117,18 @@ func (e *loop) conclude(a *attempt) {
 	case guard.Retry, guard.Settled:
 		e.tracker.done(key, outcome)
 	}
+}
+
+// retryAfter is how long an object waits that failed: with each failure longer, and at least as long as the API server asked.
+func (e *loop) retryAfter(key Key, outcome guard.Outcome) time.Duration {
+	delay := e.limiter.When(key)
+	if noAnswer(outcome) {
+		delay = e.unanswered.wait(key, delay)
+	}
+	if outcome.Replan {
+		return outcome.After
+	}
+	return max(delay, outcome.After)
 }
 
 // noteOwed notes whether the rules have done with an object. Once they have, they have taken over what others left on it.

@@ -2,8 +2,13 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -64,6 +69,57 @@ func TestRetryAfterAddsToTheBackOff(t *testing.T) {
 			t.Errorf("wrote %d times in an hour: an overloaded API server gets no rest", c.count())
 		}
 	})
+}
+
+// TestRetryWhenTheServerIsBack holds that objects for which the API server did not answer are tried again soon when it answers for one of
+// them, however long it has not, and that few requests are sent until then.
+func TestRetryWhenTheServerIsBack(t *testing.T) {
+	unreached := &url.Error{Op: "Patch", URL: "https://a", Err: errors.New("refused")}
+	for name, tc := range map[string]struct {
+		objects int
+		err     error
+		class   write.Class
+		within  time.Duration // until the first of them is written
+		most    int           // requests in a minute
+	}{
+		"One":         {1, unreached, write.Unreachable, 7500 * time.Millisecond, 13},
+		"Many":        {400, unreached, write.Unreachable, time.Second, 11 * 60},
+		"Ambiguous":   {400, unreached, write.Ambiguous, time.Second, 11 * 60},
+		"Unavailable": {400, apierrors.NewServiceUnavailable("starting"), write.Ambiguous, time.Second, 11 * 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			for i := range tc.objects {
+				c.put(t, strings.ReplaceAll(small, "name: a", fmt.Sprintf("name: a%d", i)))
+			}
+			c.answer = func(plan.Operation) *write.Result { return &write.Result{Class: tc.class, Err: tc.err} }
+			run(t, c, atLeastThree, func(t *testing.T, _ *engine.Engine) {
+				written := func() (n int) {
+					for i := range tc.objects {
+						if size(c, fmt.Sprintf("a%d", i)) == int64(3) {
+							n++
+						}
+					}
+					return n
+				}
+				pass(10 * time.Minute)
+				before := c.count()
+				pass(time.Minute)
+				if sent := c.count() - before; sent > tc.most {
+					t.Errorf("sent %d requests in a minute, want %d or fewer", sent, tc.most)
+				}
+				c.locked(func() { c.answer = nil })
+				pass(tc.within)
+				if written() == 0 {
+					t.Errorf("nothing is written %s after the API server is back", tc.within)
+				}
+				pass(time.Second)
+				if got := written(); got != tc.objects {
+					t.Errorf("%d of %d objects are written a second after the first", got, tc.objects)
+				}
+			})
+		})
+	}
 }
 
 // TestStalePatchIsNotSentAgain holds that a refused patch waits for the caches
