@@ -80,6 +80,7 @@ func connect(c config.Cluster, version string) (*cluster, error) {
 	if context := raw.Contexts[name]; context != nil {
 		out.origin = fmt.Sprintf("kubeconfig %s, context %s", context.LocationOfOrigin, name)
 	}
+	out.config = client.WithoutEarlyRefusals(out.config, clock.RealClock{})
 	out.config.UserAgent = "dyncontroller/" + version
 	out.config.QPS, out.config.Burst = c.QPS, c.Burst
 	if c.QPS > 0 {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/test/proxy"
 )
 
 // followsRule writes to each ConfigMap what it wants. The API server refuses that to one that is immutable.
@@ -245,4 +249,35 @@ func TestQuarantineLatency(t *testing.T) {
 		t.Logf("%d poisoned: p50 %v, p99 %v", listed, out.p50, out.p99)
 		return out
 	})
+}
+
+// TestRefusedAfterAnOutage holds that no rule gets into quarantine because an API server that has just started does not know yet who may
+// do what. It refuses whatever is asked, and knows it seconds later.
+func TestRefusedAfterAnOutage(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	writes := func(r proxy.Request) bool { return storing(r) && r.Resource == "configmaps" }
+	var down, starting atomic.Bool
+	way, flags := proxied(t, proxy.All(
+		proxy.On(func(proxy.Request) bool { return down.Load() }, proxy.Action{Before: proxy.Break}),
+		proxy.On(func(proxy.Request) bool { return starting.Load() }, proxy.Action{Before: proxy.Answer(http.StatusForbidden)}),
+	))
+	p := start(t, append(flags, "--rules", rulesFile(t, namespace, followsRule))...)
+	eventually(t, "it watches", func() bool { return way.Count(proxy.Request.Watches) > 0 })
+
+	down.Store(true)
+	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {follows: ""}}, data: {wanted: "1"}}`)
+	eventually(t, "a write gets no answer", func() bool { return way.Count(writes) > 0 })
+	starting.Store(true)
+	down.Store(false)
+	before := way.Last()
+	eventually(t, "a write is refused", func() bool { return len(way.Since(before, writes)) > 0 })
+	<-time.After(breaker.Respite) // By then a rule that is refused is tried again.
+	starting.Store(false)
+	eventually(t, "it is written", func() bool {
+		return field(get(t, configmaps, namespace, "a"), "data", "seen") == "1"
+	})
+	if n := p.lines(0, "keeps failing and is in quarantine"); n > 0 {
+		t.Errorf("%d rules were in quarantine", n)
+	}
 }
