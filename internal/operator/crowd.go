@@ -112,3 +112,25 @@ func (c *core) overlong(one source.Object, older int64) error {
 	return fmt.Errorf("the set takes %d bytes as JSON, and the older sets of %s take %d; together they may take %d; "+
 		"delete sets or use another account, or raise --account-rules-limit", length, accountName(one.Account), older, c.options.Settings.AccountRules)
 }
+
+// turn is what is compiled of the changed sets of each account before the sets of others have their turn. Refused sets count too: they
+// take nothing of what an account may have, so there may be any number of them.
+type turn struct {
+	limit    int64 // bytes for each account, 0 for any number
+	compiled map[types.NamespacedName]int64
+	ended    bool // a set is left for the next turn
+}
+
+// has reports whether a set that was like that is compiled now. The first set of an account always is.
+func (t *turn) has(was *object, one source.Object) bool {
+	if t.limit == 0 || one.Deleting || was != nil && was.Generation == one.Generation {
+		return true
+	}
+	before := t.compiled[one.Account]
+	t.compiled[one.Account] += int64(len(one.Document.Data))
+	if before > 0 && t.compiled[one.Account] > t.limit {
+		t.ended = true
+		return false
+	}
+	return true
+}

@@ -134,3 +134,44 @@ func TestAccountRulesLimit(t *testing.T) {
 		expect("One is gone.", "", ready, ready)
 	})
 }
+
+// TestAccountCompiles holds that sets of one account which are refused do not keep the sets of others waiting while they are compiled,
+// and that all of them are compiled in the end.
+func TestAccountCompiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.account("shop", "ann")
+		k.account("shop", "bob")
+		stop := k.start()
+		defer stop()
+		k.setObjects()
+		var all []source.Object
+		for i := range 5 {
+			all = append(all, asObject(t, strings.Replace(selects(fmt.Sprintf("ann-%d", i), 0, 9), "labelSelector: n=v0", "labelSelector: '='", 1)))
+		}
+		k.options.Settings.AccountRules = 2 * int64(len(all[0].Document.Data))
+		bobs := asObject(t, paintsServices("bobs", "bob"))
+		bobs.Created = all[0].Created.Add(time.Hour)
+		all = append(all, bobs)
+		for i, want := range []int{2, 4, 5} {
+			if again := k.SetObjects(t.Context(), all, said{}); again != (want < 5) {
+				t.Errorf("pass %d: there is more to do: %t", i, again)
+			}
+			refused := 0
+			for _, set := range all {
+				if object := k.object(set); object != nil && object.refused() {
+					refused++
+				}
+			}
+			if refused != want {
+				t.Errorf("pass %d: %d are refused, want %d", i, refused, want)
+			}
+			if object := k.object(bobs); object == nil || object.effective() == nil {
+				t.Errorf("pass %d: bob waits", i)
+			}
+		}
+		if again := k.SetObjects(t.Context(), all, said{}); again {
+			t.Error("there is more to do when nothing has changed")
+		}
+	})
+}

@@ -52,6 +52,11 @@ type version struct {
 // refused reports whether the present version is not in effect.
 func (s *object) refused() bool { return s.over != nil || len(s.mistakes.Of(document.Mistake)) > 0 }
 
+// refusedSince reports whether it is refused, and was not as it was before, or was another version then.
+func (s *object) refusedSince(was *object) bool {
+	return s.refused() && (was == nil || was.Generation != s.Generation || !was.refused())
+}
+
 // why is why it is refused.
 func (s *object) why() error {
 	if s.over != nil {
@@ -81,8 +86,8 @@ func (o *Operator) Follow(ctx context.Context, objects *source.Objects, schemas 
 	ticker := o.options.Clock.NewTicker(schemaLook)
 	defer ticker.Stop()
 	for {
-		if objects.Synced() {
-			o.SetObjects(ctx, objects.List(), schemas)
+		if objects.Synced() && o.SetObjects(ctx, objects.List(), schemas) && ctx.Err() == nil {
+			continue
 		}
 		select {
 		case <-objects.Changed():
@@ -96,8 +101,9 @@ func (o *Operator) Follow(ctx context.Context, objects *source.Objects, schemas 
 
 // SetObjects replaces the rules that come from set objects. One that is wrong is
 // refused, and changes nothing: what it said before stays in effect. What cannot be put
-// into effect is logged and tried again with the next change.
-func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas source.Schemas) {
+// into effect is logged and tried again with the next change. It reports whether it is
+// to be called again, since accounts have more changed sets than are compiled in a turn.
+func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas source.Schemas) (again bool) {
 	o.mu.Lock()
 	inEffect := o.accepted()
 	o.mu.Unlock()
@@ -106,23 +112,28 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 	defer o.mu.Unlock()
 	before, first := o.objects, !o.listed
 	o.listed = true
-	o.take(all, known, news)
+	turn := &turn{compiled: map[types.NamespacedName]int64{}}
+	if !first { // At the start, a set that is not known would be taken for one that is gone.
+		turn.limit = o.options.Settings.AccountRules
+	}
+	o.take(all, known, news, turn)
 	if !first && !o.undone && maps.EqualFunc(before, o.objects, sameRules) {
 		o.ask()
 		if !maps.Equal(before, o.objects) {
 			o.changed()
 		}
-		return
+		return turn.ended
 	}
 	err := o.regroup()
 	if o.undone = err != nil; err != nil {
 		o.options.Log.Error("rules of set objects could not be put into effect", "err", err)
 	}
+	return turn.ended
 }
 
 // take judges set objects, by what is known of schemas, of which some may be news. One that is refused leaves the version
-// before in effect. The lock is held.
-func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
+// before in effect. What has no turn stays as it was. The lock is held.
+func (c *core) take(all []source.Object, known *schema.Catalog, news bool, turn *turn) {
 	before, views, files := c.objects, &views{known, map[[2]*schema.Resource]bool{}}, owners(c.rules)
 	c.objects = make(map[source.Key]*object, len(all))
 	long := map[types.NamespacedName]int64{} // the sets of each account
@@ -136,6 +147,13 @@ func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
 		if was != nil && !news && was.taken == taken && text(was.over) == text(over) && reflect.DeepEqual(was.Object, one) {
 			c.objects[one.Key] = was
 			long[one.Account] += was.size()
+			continue
+		}
+		if over == nil && !turn.has(was, one) {
+			if was != nil {
+				c.objects[one.Key] = was
+				long[one.Account] += was.size()
+			}
 			continue
 		}
 		now := &object{Object: one, taken: taken, over: over, revision: c.revision()}
@@ -152,7 +170,7 @@ func (c *core) take(all []source.Object, known *schema.Catalog, news bool) {
 			}
 		}
 		long[one.Account] += now.size()
-		if now.refused() && (was == nil || was.Generation != one.Generation || !was.refused()) {
+		if now.refusedSince(was) {
 			c.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", now.why())
 		}
 		c.objects[one.Key] = now

@@ -41,7 +41,7 @@ func (o *Operator) Take(ctx context.Context, set *rules.Set, objects []source.Ob
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.rules, o.listed = set, true
-	o.take(objects, known, false)
+	o.take(objects, known, false, &turn{})
 	var refused []error
 	for _, one := range o.inOrder() {
 		switch {

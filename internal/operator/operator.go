@@ -206,7 +206,7 @@ func (o *Operator) SetFiles(set *rules.Set) error {
 	for _, object := range objects {
 		all = append(all, object.Object)
 	}
-	o.take(all, nil, false) // A file may have the same sets.
+	o.take(all, nil, false, &turn{}) // A file may have the same sets.
 	if err := o.regroup(); err != nil {
 		o.rules, o.objects = before, objects
 		return fmt.Errorf("changing the rules: %w", errors.Join(err, o.regroup()))
