@@ -176,7 +176,10 @@ func (p play) admit(objects []object) document.Errors {
 	for _, o := range objects {
 		resource, known := p.server.OfKind(kindOf(o.content))
 		if !known {
-			_, err := resourceOf(kindOf(o.content), slices.Concat(p.test.set.Selections(), p.test.set.Related()))
+			err := p.server.Limit(kindOf(o.content))
+			if err == nil {
+				_, err = resourceOf(kindOf(o.content), slices.Concat(p.test.set.Selections(), p.test.set.Related()))
+			}
 			errs = append(errs, o.located(err))
 			continue
 		}

@@ -49,7 +49,7 @@ func differences() []difference {
 		},
 		{
 			"Subresources of built-in kinds other than `status` and `scale` are not served, nor are Bindings, reviews, APIServices and CustomResourceDefinitions",
-			"No rule can write them",
+			"The code behind them is in packages of Kubernetes that cannot be imported; the error says that a real API server has them",
 		},
 		{
 			"Namespaces need not exist",

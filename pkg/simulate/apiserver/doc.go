@@ -46,7 +46,7 @@
 //   - Not served: Binding, ComponentStatus, the reviews of authentication and
 //     authorization, APIService, CustomResourceDefinition; of subresources those other than
 //     status and scale. Namespaces so stay terminating, unless their spec.finalizers are
-//     stored empty.
+//     stored empty. An answer says so if a real server serves what is asked for.
 //   - PersistentVolumes have no status.lastPhaseTransitionTime.
 //   - Wording: values of immutable fields are shown as in JSON where a real server shows
 //     its internal types; a Pod's refused change comes without the difference; an unknown

@@ -62,10 +62,10 @@ type endpoint struct {
 // maker makes the handler of one request: those of k8s.io/apiserver are not for several.
 type maker func() http.HandlerFunc
 
-// reached reports whether there is such a path: in a namespace or not.
-func (k *kind) reached(info *request.RequestInfo) bool {
-	if k.is(clusterWide) {
-		return info.Namespace == "" || k.Kind == "Namespace"
+// reached reports whether a kind has such a path: in a namespace or not.
+func reached(namespaced bool, kind string, info *request.RequestInfo) bool {
+	if !namespaced {
+		return info.Namespace == "" || kind == "Namespace"
 	}
 	// A list by metadata.name has a name as well.
 	return info.Namespace != "" || info.Name == "" || info.Verb == "list" || info.Verb == "watch"
@@ -99,24 +99,22 @@ func (k *kinds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (k *kinds) handler(gv schema.GroupVersion, info *request.RequestInfo) (maker, error) {
-	refused := func(code int, verb string) error {
-		return apierrors.NewGenericServerResponse(code, verb, schema.GroupResource{}, "", "", 0, false)
-	}
-	served, known := k.served[gv.WithResource(info.Resource)]
+	resource := gv.WithResource(info.Resource)
+	served, known := k.served[resource]
 	if !known || !info.IsResourceRequest {
-		return nil, refused(http.StatusNotFound, "")
+		return nil, notFound(resource, info)
 	}
 	at, err := served()
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
 	verbs, known := at.verbs[info.Subresource]
-	if !known || !at.row.reached(info) {
-		return nil, refused(http.StatusNotFound, "")
+	if !known || !reached(!at.row.is(clusterWide), at.row.Kind, info) {
+		return nil, notFound(resource, info)
 	}
 	handler, can := verbs[info.Verb]
 	if !can || !at.row.allows(info) {
-		return nil, refused(http.StatusMethodNotAllowed, info.Verb)
+		return nil, apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, info.Verb, schema.GroupResource{}, "", "", 0, false)
 	}
 	return handler, nil
 }

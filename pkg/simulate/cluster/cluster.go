@@ -140,11 +140,14 @@ func (c *Cluster) Put(object map[string]any) error {
 
 func (c *Cluster) resourceOf(object map[string]any) (apiserver.Resource, error) {
 	version, kind := plan.Text(object, "apiVersion"), plan.Text(object, "kind")
-	found, known := c.server.OfKind(schema.FromAPIVersionAndKind(version, kind))
-	if !known {
-		return apiserver.Resource{}, fmt.Errorf("the simulated cluster does not know the kind: %s %s", version, kind)
+	gvk := schema.FromAPIVersionAndKind(version, kind)
+	if found, known := c.server.OfKind(gvk); known {
+		return found, nil
 	}
-	return found, nil
+	if err := c.server.Limit(gvk); err != nil {
+		return apiserver.Resource{}, err
+	}
+	return apiserver.Resource{}, fmt.Errorf("the simulated cluster does not know the kind: %s %s", version, kind)
 }
 
 // Stored is an object with what every stored one has. The object itself is not changed.

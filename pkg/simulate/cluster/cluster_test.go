@@ -55,6 +55,7 @@ func TestPut(t *testing.T) {
 		"no name":      {object: `{apiVersion: example.com/v1, kind: Gadget, metadata: {namespace: a}}`, err: "an object needs a name", reason: "nothing could find it"},
 		"a path":       {object: `{apiVersion: example.com/v1, kind: Gadget, metadata: {name: a/b, namespace: a}}`, err: "an object needs a name", reason: "it would be another object's place"},
 		"no namespace": {object: `{apiVersion: example.com/v1, kind: Gadget, metadata: {name: x}}`, err: "an object needs a name", reason: "the kind has them"},
+		"version":      {object: `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: x, namespace: a}}`, err: "a real API server has", reason: "the simulation has another version"},
 		"unknown":      {object: `{apiVersion: example.com/v1, kind: Thing, metadata: {name: x}}`, err: "does not know the kind", reason: "nothing defines it"},
 	} {
 		t.Run(name, func(t *testing.T) {
