@@ -198,7 +198,7 @@ func appliedClaims(out []claim, at Path, value any, g Grain, merged bool) []clai
 	switch value := value.(type) {
 	case map[string]any:
 		if g != nil && g.WholeMap() {
-			return append(out, claim{path: at, value: value})
+			return append(out, claim{path: at, value: value, grain: g})
 		}
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			var below Grain
@@ -209,7 +209,7 @@ func appliedClaims(out []claim, at Path, value any, g Grain, merged bool) []clai
 		}
 	case []any:
 		if g == nil || g.WholeList() {
-			return append(out, claim{path: at, value: value, merged: g == nil && merged})
+			return append(out, claim{path: at, value: value, grain: g, merged: g == nil && merged})
 		}
 		for _, element := range value {
 			if step, hasKey := keyOf(element, g); hasKey {
@@ -459,9 +459,11 @@ func (c claim) at(below Path) (value any, there bool) {
 	g := c.grain
 	for _, step := range below {
 		name := "f:" + step
-		if _, isList := value.([]any); isList && strings.HasPrefix(step, "k:") {
-			name = step
-			step, _ = stepOf(value, step, g)
+		if _, isList := value.([]any); isList {
+			name = "i:" + step
+			if strings.HasPrefix(step, "k:") {
+				step, _ = stepOf(value, step, g)
+			}
 		}
 		g = within(g, name)
 		if value, there = Lookup(value, Path{step}); !there {

@@ -100,7 +100,45 @@ func TestDefaultedKeysConflict(t *testing.T) {
 			wishes := cluster{"x": `{metadata: {name: x}}`}.wishes(t, tc.first, tc.other)
 			built := Build(wishes, Options{Grain: func(schema.GroupVersionResource, string) Grain { return ports{} }})
 			if got := len(built.Decisions) > 0; got != tc.conflict {
-				t.Errorf("%s They conflict: %t, want %t", tc.reason, got, tc.conflict)
+				t.Errorf("%s They conflict: %t, want %t: %+v", tc.reason, got, tc.conflict, built.Decisions)
+			}
+		})
+	}
+}
+
+// racks is the grain of objects whose field is an atomic list, the elements of which have lists as those of [ports].
+type racks struct{ ports }
+
+func (racks) Below(string) Grain { return rackList{} }
+
+type rackList struct{ ports }
+
+func (rackList) Below(string) Grain             { return nil } // A list has no fields.
+func (rackList) WholeList() bool                { return true }
+func (rackList) Key(any) (map[string]any, bool) { return nil, false }
+
+// TestDefaultedKeysInList holds the same of a list in an element of an atomic list, to which a JSON patch leads by an index.
+func TestDefaultedKeysInList(t *testing.T) {
+	tests := map[string]struct {
+		reason       string
+		there, other string
+		conflict     bool
+	}{
+		"merge same":  {"It is the element with the default.", `TCP`, `b merge x {racks: [{ports: [{port: 80, name: a}]}]}`, false},
+		"merge other": {"The merge would drop the element that the patch names.", `UDP`, `b merge x {racks: [{ports: [{port: 80, name: a}]}]}`, true},
+		"apply same":  {"An apply owns the list as a whole.", `TCP`, `b apply x {racks: [{ports: [{port: 80, name: a}]}]}`, false},
+		"apply other": {"It would drop the element, too.", `UDP`, `b apply x {racks: [{ports: [{port: 80, name: a}]}]}`, true},
+		"json same":   {"So does a JSON patch.", `TCP`, `b json x [{op: replace, path: /racks, value: [{ports: [{port: 80, name: a}]}]}]`, false},
+		"json other":  {"So would a JSON patch.", `UDP`, `b json x [{op: replace, path: /racks, value: [{ports: [{port: 80, name: a}]}]}]`, true},
+		"below other": {"The index is in the path of both.", `UDP`, `b json x [{op: replace, path: /racks/0/ports, value: [{port: 80, name: a}]}]`, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			wishes := cluster{"x": `{metadata: {name: x}, racks: [{ports: [{port: 80, protocol: ` + tc.there + `, name: b}]}]}`}.wishes(t,
+				`a json x [{op: replace, path: /racks/0/ports/0/name, value: a}]`, tc.other)
+			built := Build(wishes, Options{Grain: func(schema.GroupVersionResource, string) Grain { return racks{} }})
+			if got := len(built.Decisions) > 0; got != tc.conflict {
+				t.Errorf("%s They conflict: %t, want %t: %+v", tc.reason, got, tc.conflict, built.Decisions)
 			}
 		})
 	}
