@@ -240,9 +240,10 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 		}
 		ctx := redact.Hiding(live.Keeping(turn, a.now.compared(sent.Target.GVR)), a.Mask.Known)
 		sent.at = a.options.Clock.Now()
-		a.guards.conflicts.Sending(&a.Attempt, sent.Operation)
+		answered := a.guards.conflicts.Sending(&a.Attempt, sent.Operation)
 		changed := a.caches.Writing(sent.Target.GVR)
 		result := a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
+		answered(result.Class)
 		if result.Class == write.Written && result.Echo != nil && !result.Echo.Gone { // That of a failure was read.
 			changed(result.Echo.Object.ResourceVersion)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,7 @@ const (
 type Made struct {
 	// origins is of origin, by the Object, which is known before it is made, and by the UID, as owners are known.
 	origins *lru.Cache
+	mu      sync.Mutex // of changes of an origin that depend on the one before
 }
 
 // NewMade returns one that knows of no objects.
@@ -112,8 +114,8 @@ func (g *lineage) of(a *guard.Attempt) origin {
 	return origin{}
 }
 
-// note remembers because of what an object is made.
-func (g *lineage) note(a *guard.Attempt, by []plan.Rule, key lru.Key) {
+// note remembers because of what an object is made. It returns what forgets that again.
+func (g *lineage) note(a *guard.Attempt, by []plan.Rule, key lru.Key) (forget func()) {
 	of := g.of(a)
 	if of.family == nil { // It begins a family, in which are all that come of it.
 		of = origin{at: g.clock.Now(), family: &family{}}
@@ -123,13 +125,43 @@ func (g *lineage) note(a *guard.Attempt, by []plan.Rule, key lru.Key) {
 		of.line = of.line.with(makerOf(a, rule))
 	}
 	of.at = g.clock.Now()
-	g.made.origins.Add(key, of)
+	before := g.made.put(key, of)
+	return func() { g.made.putBack(key, of, before) }
 }
 
-// Sending is told of each operation before it is sent: what it makes may be seen before there is an answer.
-func (g *Guard) Sending(a *guard.Attempt, o plan.Operation) {
-	if makes(o) {
-		g.lineage.note(a, o.Rules, nameKey(guard.KeyOf(o.Target).Object()))
+// put replaces an origin, and returns the one before, nil if there is none.
+func (m *Made) put(key lru.Key, of origin) (before any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before, _ = m.origins.Get(key)
+	m.origins.Add(key, of)
+	return before
+}
+
+// putBack puts the origin before another one back, unless there is a third one by now.
+func (m *Made) putBack(key lru.Key, of origin, before any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, _ := m.origins.Get(key)
+	if now, is := found.(origin); !is || now.family != of.family || !slices.Equal(now.line, of.line) || !now.at.Equal(of.at) {
+		return
+	}
+	if m.origins.Remove(key); before != nil {
+		m.origins.Add(key, before)
+	}
+}
+
+// Sending is told of each operation before it is sent: what it makes may be seen before there is an answer. It returns what is to be told
+// the answer: an object that was not made may be made by a user.
+func (g *Guard) Sending(a *guard.Attempt, o plan.Operation) (answered func(write.Class)) {
+	if !makes(o) {
+		return func(write.Class) {}
+	}
+	forget := g.lineage.note(a, o.Rules, nameKey(guard.KeyOf(o.Target).Object()))
+	return func(class write.Class) {
+		if class == write.Simulated || class.Failed() && class != write.Ambiguous {
+			forget()
+		}
 	}
 }
 

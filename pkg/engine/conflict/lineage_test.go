@@ -1,6 +1,7 @@
 package conflict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,13 +22,15 @@ type nursery struct {
 	clock *testingclock.FakeClock
 	made  *Made
 	born  int
+	// answer is that of the API server to the next objects, written if it is empty.
+	answer write.Class
 }
 
 func (n *nursery) guard() *Guard {
 	return New(n.clock, managedBy("x"), n.made, slog.New(slog.DiscardHandler))
 }
 
-func newNursery() *nursery { return &nursery{testingclock.NewFakeClock(start), NewMade(), 0} }
+func newNursery() *nursery { return &nursery{clock: testingclock.NewFakeClock(start), made: NewMade()} }
 
 // child has a rule make an object of a resource for another one, and reports whether it is let.
 func (n *nursery) child(g *Guard, by string, parent Object, of string) (child Object, let bool) {
@@ -44,10 +47,15 @@ func (n *nursery) child(g *Guard, by string, parent Object, of string) (child Ob
 	if check.Admit(context.Background(), o) != nil {
 		return child, false
 	}
-	g.Sending(a, o)
-	echo := o.Target
-	echo.UID = types.UID(child.Name)
-	check.Observe(guard.Operation{Operation: o, Admitted: o}, guard.Answer{Result: write.Result{Class: write.Written, Echo: &write.Echo{Object: echo}}})
+	answered := g.Sending(a, o)
+	result := write.Result{Class: cmp.Or(n.answer, write.Written)}
+	answered(result.Class)
+	if result.Class == write.Written {
+		echo := o.Target
+		echo.UID = types.UID(child.Name)
+		result.Echo = &write.Echo{Object: echo}
+	}
+	check.Observe(guard.Operation{Operation: o, Admitted: o}, guard.Answer{Result: result})
 	return child, true
 }
 
@@ -160,6 +168,41 @@ func TestLineage(t *testing.T) {
 			g := n.guard()
 			if made := tc.grow(n, g); made != tc.want {
 				t.Errorf("%s %d objects, want %d; %v", tc.reason, made, tc.want, g.Conflicts())
+			}
+		})
+	}
+}
+
+// TestLineageRefused holds that what the API server refuses to make is not made: a user may make an object of that name.
+func TestLineageRefused(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		before []write.Class // the answers to former attempts to make the object
+		answer write.Class
+		made   int // by the rule, in the line of the object
+	}{
+		"Terminal":    {"A webhook refuses it.", nil, write.Terminal, 0},
+		"Owned":       {"The object is there, and is another manager's.", nil, write.OwnedByAnother, 0},
+		"Taken":       {"So it may be.", nil, write.Taken, 0},
+		"Unreachable": {"The request never arrived.", nil, write.Unreachable, 0},
+		"Simulated":   {"It is a dry run.", nil, write.Simulated, 0},
+		"Again":       {"It is refused each time.", []write.Class{write.Terminal, write.Overloaded}, write.Terminal, 0},
+		"Ambiguous":   {"It may have been made.", nil, write.Ambiguous, 1},
+		"Lost":        {"It may have been made before.", []write.Class{write.Ambiguous}, write.Taken, 1},
+		"Written":     {"It was made.", nil, write.Written, 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			n := newNursery()
+			g := n.guard()
+			var child Object
+			for _, n.answer = range append(tc.before, tc.answer) {
+				n.born = 0 // It has the same name each time.
+				child, _ = n.child(g, "a", user("u"), "widgets")
+			}
+			of := g.lineage.of(&guard.Attempt{Key: guard.Key{GVR: child.Resource.WithVersion("v1"), Namespace: child.Namespace, Name: child.Name}})
+			if got := len(of.line); got != tc.made {
+				t.Errorf("%s %d rules have led to it, want %d", tc.reason, got, tc.made)
 			}
 		})
 	}
