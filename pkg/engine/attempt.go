@@ -239,7 +239,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 			return *contradicted
 		}
 		ctx := redact.Hiding(live.Keeping(turn, a.now.compared(sent.Target.GVR)), a.Mask.Known)
-		sent.at = a.options.Clock.Now()
+		sent.at, sent.before = a.options.Clock.Now(), sent.cached(a.core, a.now)
 		answered := a.guards.conflicts.Sending(&a.Attempt, sent.Operation)
 		changed := a.caches.Writing(sent.Target.GVR)
 		result := a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)
@@ -335,7 +335,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 	a.answered(sent, told, guard.Answer{Result: result, Effective: effective})
 	a.tell(ctx, sent, told, result)
 	if result.Echo != nil {
-		a.expect(a.now, a.record, expectation{Echo: *result.Echo, mask: a.Mask}, result.Object)
+		a.expect(a.now, a.record, expectation{Echo: *result.Echo, mask: a.Mask, before: sent.before}, result.Object)
 		if !result.Class.Failed() {
 			a.verifier.own[result.Echo.Object.UID] = true
 		}

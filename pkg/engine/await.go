@@ -33,6 +33,8 @@ type expectation struct {
 	// skips are the caches that the object is not in and does not enter. Of one that
 	// the rules want later, nothing is known: it has to show that it has seen so much.
 	skips []informer.Key
+	// before is the object as the caches showed it when it was written, nil of an engine that does not settle.
+	before []map[string]any
 }
 
 // expect has the caches show what was written before the object of the record is
@@ -49,7 +51,9 @@ func (c *core) expect(now *active, record *record, a expectation, fields map[str
 		record.awaits = map[guard.Object]expectation{}
 	}
 	record.waits.Store(true)
-	record.awaits[guard.KeyOf(a.Object).Object()] = a // What was written to the same object before is seen with it.
+	at := guard.KeyOf(a.Object).Object()
+	a.before = append(a.before, record.awaits[at].before...)
+	record.awaits[at] = a // What was written to the same object before is seen with it.
 	record.since = c.options.Clock.Now()
 }
 
@@ -78,26 +82,30 @@ func (c *core) awaiting(ctx context.Context, now *active, key Key, record *recor
 			if delete(record.awaits, at); len(record.awaits) == 0 {
 				record.awaits = nil // A map keeps its room.
 			}
-			c.enqueueOthers(now, key, a.Object)
+			c.enqueueOthers(now, key, a)
 		}
 	}
 	return false
 }
 
 // enqueueOthers queues, for an engine that settles, whom else a write concerns that the caches show: the object in other versions, and
-// who has read it. A cache shows a change before it tells it, so nothing else may keep the engine from ending in between.
-func (c *core) enqueueOthers(now *active, writer Key, written plan.Object) {
+// who has read it, also as it was before. A cache shows a change before it tells it, so nothing else may keep the engine from ending in
+// between.
+func (c *core) enqueueOthers(now *active, writer Key, written expectation) {
 	if c.runs() == forever || c.runs() == stepwise {
 		return
 	}
-	for _, cache := range now.holding(written) {
+	object := written.Object
+	for _, cache := range now.holding(object) {
 		var concerned []Key
 		if now.watched[cache] {
-			concerned = append(concerned, Key{GVR: cache.GVR, Namespace: written.Namespace, Name: written.Name})
+			concerned = append(concerned, Key{GVR: cache.GVR, Namespace: object.Namespace, Name: object.Name})
 		}
 		if c.related.Asked(cache) {
-			fields := c.caches.View(cache, written.Namespace, written.Name).Object.Fields()
-			concerned = append(concerned, c.related.Concerned(cache, fields, fields)...)
+			after := c.caches.View(cache, object.Namespace, object.Name).Object.Fields()
+			for _, fields := range append(written.before, after) {
+				concerned = append(concerned, c.related.Concerned(cache, fields, nil)...)
+			}
 		}
 		c.enqueueEach(slices.DeleteFunc(concerned, func(key Key) bool { return key == writer }))
 	}

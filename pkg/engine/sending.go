@@ -40,6 +40,21 @@ type sending struct {
 	// known is what is known to have no effect, so that it is not sent.
 	known plan.Marks
 	at    time.Time // when it was sent
+	// before is the target in the caches as of then, as of an expectation.
+	before []map[string]any
+}
+
+// cached is the target as each of the caches has it that does, for an engine that settles.
+func (s sending) cached(c *core, now *active) (out []map[string]any) {
+	if c.runs() != untilSettled {
+		return nil
+	}
+	for _, cache := range now.holding(s.Target) {
+		if found := c.caches.View(cache, s.Target.Namespace, s.Target.Name).Object; found != nil {
+			out = append(out, found.Fields())
+		}
+	}
+	return out
 }
 
 // overtaken reports whether the API server refused what was sent because somebody has written the object since.

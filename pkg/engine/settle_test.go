@@ -203,41 +203,79 @@ func TestSettleWaitsUntilItIsTold(t *testing.T) {
     when: it?.spec?.size != 5
     actions: [{patch: {target: it, merge: {spec: {size: 5}}}}]
 `
-	for name, tc := range map[string]struct{ reason, then string }{
-		"Reads": {"A rule reads the object.", `
+	const (
+		deletes = `
+  - name: here
+    watch: widgets
+    with: {it: {resource: items, name: it}}
+    when: it != nil
+    actions: [{delete: {target: it}}]
+`
+		untags = `
+  - name: here
+    watch: widgets
+    with: {it: {resource: items, name: it}}
+    when: it?.metadata?.labels?.tag == "yes"
+    actions:
+    - patch: {target: it, merge: {metadata: {labels: {tag: "${nil}"}}}}
+`
+	)
+	missing := func(lookup string) string {
+		return `
+  - name: there
+    watch: gadgets
+    with: {them: {resource: ` + lookup + `}}
+    when: len(them) == 0 && object.spec?.more != 1
+    actions: [{patch: {merge: {spec: {more: 1}}}}]
+`
+	}
+	for name, tc := range map[string]struct {
+		reason, rules string
+		writes        int
+	}{
+		"Reads": {"A rule reads the object.", here + `
   - name: there
     watch: gadgets
     with: {it: {resource: items, name: it}}
     when: it?.spec?.size == 5 && it?.spec?.more != 1
     actions: [{patch: {target: it, merge: {spec: {more: 1}}}}]
-`},
-		"Watches": {"A rule watches it.", `
+`, 2},
+		"Watches": {"A rule watches it.", here + `
   - name: there
     watch: items
     when: object.spec.size == 5 && object.spec?.more != 1
     actions: [{patch: {merge: {spec: {more: 1}}}}]
-`},
+`, 2},
+		"Deleted":        {"A rule has read what is gone.", deletes + missing(`items, all: true`), 2},
+		"DeletedByLabel": {"It has found it by a label.", deletes + missing(`items, matchLabels: {tag: "yes"}`), 2},
+		"Unselected":     {"The object is in the cache no more.", untags + missing(`tagged, all: true`), 2},
+		"Unmatched":      {"It is in the cache, and has the label no more.", untags + missing(`items, matchLabels: {tag: "yes"}`), 2},
+		"Twice": {"It is written once more, when the cache shows the first write already.", untags + `
+    - patch: {target: it, subresource: status, merge: {status: {done: true}}}
+` + missing(`items, matchLabels: {tag: "yes"}`), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				set := families(t, tc.rules)
 				c := newCluster()
 				c.lagging = true
 				c.put(t, small)
 				c.put(t, `{apiVersion: example.com/v1, kind: Gadget, metadata: {namespace: ns, name: b}}`)
-				c.put(t, `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: it}, spec: {size: 1}}`)
-				c.after = func(_ plan.Operation, result write.Result) write.Result {
+				c.put(t, `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: it, labels: {tag: "yes"}}, spec: {size: 1}}`)
+				c.after = func(operation plan.Operation, result write.Result) write.Result {
 					go func() {
 						pass(5 * time.Millisecond)
-						c.see(item("it"))
+						c.see(engine.Key{GVR: operation.Target.GVR, Namespace: "ns", Name: operation.Target.Name})
 					}()
+					pass(10 * time.Millisecond) // The caches show it before it is answered.
 					return result
 				}
 				c.untold = func(informer.Key) {
 					c.touch() // Whoever wrote it looks again.
 					pass(time.Second)
 				}
-				report, err := c.engine().Settle(t.Context(), families(t, here+tc.then))
-				if err != nil || report.Written != 2 || len(report.Failures) > 0 {
+				report, err := c.engine().Settle(t.Context(), set)
+				if err != nil || report.Written != tc.writes || len(report.Failures) > 0 {
 					t.Errorf("%s err %v, %d written, failures %v; want both rules to act", tc.reason, err, report.Written, report.Failures)
 				}
 				pass(time.Minute) // What is not told yet.
