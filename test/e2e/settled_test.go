@@ -2,9 +2,12 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/test/proxy"
@@ -134,5 +137,48 @@ func TestOnceTwiceWritesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{"patch tidbclusters/db": 1, "patch tidbdashboards/living": 1}, writes); diff != "" {
 		t.Errorf("a restarted process sends only what the test asks for (-want +got):\n%s", diff)
+	}
+}
+
+// TestOnceOfTwoVersions holds that two rules that undo each other are not said to be settled although each watches the object in
+// another version: --once ends with the failure, however often it is run. What ends it early is a matter of time.
+func TestOnceOfTwoVersions(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	version := func(name, stored string) string {
+		return fmt.Sprintf(`{name: %s, served: true, storage: %s, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}}`, name, stored)
+	}
+	create(t, definitions, "", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: scales.twice.example.com}, spec: {
+  group: twice.example.com, scope: Namespaced, names: {plural: scales, singular: scale, kind: Scale, listKind: ScaleList},
+  conversion: {strategy: None}, versions: [`+version("v1", "true")+", "+version("v1beta1", "false")+`]}}`)
+	for _, of := range []string{"v1", "v1beta1"} {
+		scales := schema.GroupVersionResource{Group: "twice.example.com", Version: of, Resource: "scales"}
+		eventually(t, of+" is served", func() bool {
+			_, err := client(t).Resource(scales).Namespace(namespace).Apply(t.Context(), "s", &unstructured.Unstructured{Object: decode(t,
+				`{apiVersion: twice.example.com/`+of+`, kind: Scale, metadata: {name: s}}`)}, metav1.ApplyOptions{FieldManager: "test"})
+			return err == nil
+		})
+	}
+	rules := rulesFile(t, namespace, `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: versions, namespace: NAMESPACE}
+spec:
+  resources:
+    old: {group: twice.example.com, version: v1beta1, resource: scales}
+    new: {group: twice.example.com, version: v1, resource: scales}
+  rules:
+  - name: two
+    watch: old
+    actions: [{patch: {merge: {spec: {size: 2}}}}]
+  - name: three
+    watch: new
+    actions: [{patch: {merge: {spec: {size: 3}}}}]
+`)
+	for range times(50, 500) {
+		output, code := once(t, "--namespace", namespace, "--instance", namespace, "--rules", rules)
+		if code != 1 || !strings.Contains(output, "it does not settle") {
+			t.Fatalf("two rules that undo each other ended with %d:\n%s", code, output)
+		}
 	}
 }
