@@ -1,6 +1,8 @@
 package document
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -222,6 +224,7 @@ func (b *builder) key(parent *Node, y *yaml.Node) *Node {
 			return n
 		}
 	}
+	word, isBool := n.scalar.(bool)
 	n.at, n.text, n.kind, n.scalar = b.place(y), y.Value, KindInvalid, nil
 	switch {
 	case !isText:
@@ -230,6 +233,8 @@ func (b *builder) key(parent *Node, y *yaml.Node) *Node {
 		b.report(n, noKeyHint, noKeyText)
 	case n.text == "<<":
 		b.report(n, "write the keys out", "merge keys are not supported")
+	case isBool && n.text != strconv.FormatBool(word): // In YAML 1.1, which kubectl reads.
+		b.report(n, fmt.Sprintf("write %s: kubectl reads an unquoted %s as %t", quote(n.text), n.text, word), "the key %s is not a string", n.text)
 	default:
 		b.report(n, "write "+quote(n.text), "the key %s is not a string", value.Excerpt(n.text))
 	}

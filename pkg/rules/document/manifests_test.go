@@ -55,7 +55,10 @@ func TestParseManifestsAsKubectl(t *testing.T) {
 func TestParseManifestsErrors(t *testing.T) {
 	tests := map[string]struct{ reason, text, want string }{
 		"infinite":    {"JSON has no such number", "a: .inf", `f.yaml:1:4: a: unquoted .inf is not the same to all readers of YAML; write ".inf" for the text`},
-		"a key":       {"kubectl would make it the key true", "y: 1", `f.yaml:1:1: y: the key y is not a string; write "y"`},
+		"a key":       {"kubectl would make it the key true", "y: 1", `f.yaml:1:1: y: the key y is not a string; write "y": kubectl reads an unquoted y as true`},
+		"a word":      {"kubectl would make it the key false", "a: {Off: 1}", `f.yaml:1:5: a.Off: the key Off is not a string; write "Off": kubectl reads an unquoted Off as false`},
+		"a boolean":   {"kubectl makes it the same key", "true: 1", `f.yaml:1:1: true: the key true is not a string; write "true"`},
+		"a number":    {"kubectl makes it a string", "1: 1", `f.yaml:1:1: 1: the key 1 is not a string; write "1"`},
 		"twice":       {"kubectl refuses it", "a: 1\na: 2", `f.yaml:2:1: a: duplicate key "a", first written on line 1; remove one of them`},
 		"a tag":       {"it would say something else", "a: !!str 012", `f.yaml:1:4: a: "!!str" is a tag, which is not supported; put the value in quotes if it is text, else write it out`},
 		"behind it":   {"places are those of the file, whatever it holds", `{"a": "😀\ud83d\ude00", "a": 1}`, `f.yaml:1:24: a: duplicate key "a", first written on line 1; remove one of them`},

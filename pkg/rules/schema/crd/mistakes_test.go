@@ -63,6 +63,10 @@ func TestMistakes(t *testing.T) {
 		"merge": {
 			"it is no JSON", head + "spec: {<<: {a: b}}\n", `f.yaml:4:8: spec["<<"]: merge keys are not supported; write the keys out`,
 		},
+		"word": {
+			"kubectl would make another field of it", head + "spec:\n  y: {type: integer}\n",
+			`f.yaml:5:3: spec.y: the key y is not a string; write "y": kubectl reads an unquoted y as true`,
+		},
 	} {
 		definitions, err := Read("f.yaml", []byte(tc.text))
 		if err == nil || definitions != nil {
