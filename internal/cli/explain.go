@@ -39,7 +39,8 @@ The cluster of the kubeconfig is asked, with your own rights; nothing is written
 For a set that names a ServiceAccount, the command reports which permissions that
 account lacks. With --object, the objects come from files, as with eval, and no
 cluster is asked. Only the running controller knows how long the condition of
-"for" has held: --controller asks it. Of several replicas, ask the leader.
+"for" has held, and of a set whose newest version is refused the version in
+effect: --controller asks it. Of several replicas, ask the leader.
 
 Values of Secrets are masked, and what rules make of them is not shown.
 
@@ -145,7 +146,7 @@ func (e *explaining) run(ctx context.Context, args []string) error {
 		return failure{code: exitUsage}
 	case at.forbidden:
 		return failure{code: exitInternal} // The explanation says what is not known.
-	case answer.Decision.Outcome == plan.Failed:
+	case answer.Decision.Outcome == plan.Failed, slices.ContainsFunc(answer.Sets, at.explainsRefused):
 		return errFinding
 	default:
 		return nil
@@ -158,13 +159,16 @@ func (e *explaining) ofCluster(ctx context.Context, args []string) (*rules.Set, 
 	if err != nil {
 		return nil, nil, err
 	}
-	set, refused, err := e.loadLive(ctx, target)
+	set, doubts, err := e.loadLive(ctx, target)
 	if err != nil {
 		return nil, nil, err
 	}
 	rule, err := findRule(set, args[0])
-	if err != nil && len(refused) > 0 {
-		return nil, nil, failure{exitFinding, errors.Join(err, refused)} // It may be in one of those.
+	if err != nil && len(doubts) > 0 {
+		for _, doubt := range doubts { // It may be in one of those.
+			err = errors.Join(err, errors.New(doubt.String()))
+		}
+		return nil, nil, failure{exitFinding, err}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -173,51 +177,9 @@ func (e *explaining) ofCluster(ctx context.Context, args []string) (*rules.Set, 
 	if err != nil {
 		return nil, nil, err
 	}
-	out.rule = rule
+	out.rule, out.sets = rule, doubts.of(rule.Identity())
 	out.missing()
 	return set, out, target.review(ctx, set, out)
-}
-
-// loadLive compiles rules by what the cluster says of their objects. Set objects that are
-// refused are left out, and what is wrong with them is returned. A file goes before a set object.
-func (e *explaining) loadLive(ctx context.Context, target *cluster) (*rules.Set, document.Errors, error) {
-	options, err := offline(*e.params)
-	if err != nil {
-		return nil, nil, err
-	}
-	options.DefaultNamespace, options.Schemas = target.namespace, offlineSchemas()
-	schemas := newClusterSchemas(target, nil, nil)
-	files := &rules.Set{}
-	if len(e.rules) > 0 {
-		if files, err = source.New(e.rules, e.Stdin, options).LoadAsking(ctx, schemas); err != nil {
-			return nil, nil, err
-		}
-	}
-	if !e.fromCluster {
-		return files, nil, nil
-	}
-	options.Params = nil
-	objects, err := target.setObjects(ctx)
-	if err != nil {
-		return nil, nil, unread(err)
-	}
-	all, refused := []*rules.Set{files}, document.Errors{}
-	for _, one := range objects {
-		inFile := func(id plan.Rule) bool {
-			return id.Kind == one.Kind && id.Namespace == one.Namespace && id.Set == one.Name
-		}
-		if slices.ContainsFunc(files.IDs(), inFile) {
-			continue
-		}
-		options.Schemas, _ = schemas.Ask(ctx, one.Resources)
-		set, wrong := rules.Load([]document.File{one.Document}, options)
-		if wrong = wrong.Of(document.Mistake); len(wrong) > 0 {
-			refused = append(refused, wrong...)
-			continue
-		}
-		all = append(all, set)
-	}
-	return rules.Join(all...), refused, nil
 }
 
 // ofFiles finds the rule and the object in files, which are a cluster of their own.

@@ -19,13 +19,14 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
 const (
 	controllerTimeout = 10 * time.Second
-	// longestMemory is far above what a controller says of one object, in bytes.
+	// longestMemory is far above what a controller says of one object or set, in bytes.
 	longestMemory = 4 << 20
 )
 
@@ -81,31 +82,44 @@ func (c *controller) remembered(ctx context.Context, object plan.Object) (*trace
 	if c.base == nil {
 		return nil, nil
 	}
-	at := c.base.JoinPath("explain")
-	at.RawQuery = url.Values{
+	var out trace.Memory
+	err := c.ask(ctx, url.Values{
 		"group": {object.GVR.Group}, "version": {object.GVR.Version}, "resource": {object.GVR.Resource},
 		"namespace": {object.Namespace}, "name": {object.Name},
-	}.Encode()
+	}, &out)
+	return &out, err
+}
+
+// version asks the controller which version of a set object is in effect.
+func (c *controller) version(ctx context.Context, set source.Key) (out trace.Set, err error) {
+	err = c.ask(ctx, url.Values{"kind": {set.Kind}, "namespace": {set.Namespace}, "set": {set.Name}}, &out)
+	return out, err
+}
+
+// ask reads what /explain of the controller answers.
+func (c *controller) ask(ctx context.Context, query url.Values, answer any) error {
+	at := c.base.JoinPath("explain")
+	at.RawQuery = query.Encode()
 	ctx, cancel := context.WithTimeout(ctx, controllerTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
-		return nil, internal(fmt.Errorf("asking the controller at %s: %w", c.address, err))
+		return internal(fmt.Errorf("asking the controller at %s: %w", c.address, err))
 	}
 	verify := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure} //nolint:gosec // The user says so.
 	if c.caFile != "" {
 		if verify.RootCAs, err = cert.NewPool(c.caFile); err != nil {
-			return nil, failure{exitUsage, fmt.Errorf("--controller-ca-file: %w", err)}
+			return failure{exitUsage, fmt.Errorf("--controller-ca-file: %w", err)}
 		}
 	}
 	if c.tokenFile != "" {
 		text, err := os.ReadFile(c.tokenFile)
 		if err != nil {
-			return nil, failure{exitUsage, fmt.Errorf("--controller-token-file: %w", err)}
+			return failure{exitUsage, fmt.Errorf("--controller-token-file: %w", err)}
 		}
 		token := strings.TrimSpace(string(text))
 		if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return nil, failure{exitUsage, errors.New("--controller-token-file: want one token, which is one word, and nothing else")}
+			return failure{exitUsage, errors.New("--controller-token-file: want one token, which is one word, and nothing else")}
 		}
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -116,17 +130,16 @@ func (c *controller) remembered(ctx context.Context, object plan.Object) (*trace
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, internal(fmt.Errorf("asking the controller at %s: %w", c.address, unreachable(err)))
+		return internal(fmt.Errorf("asking the controller at %s: %w", c.address, unreachable(err)))
 	}
 	defer response.Body.Close()
 	if err := refusal(response); err != nil {
-		return nil, internal(fmt.Errorf("asking the controller at %s: %w", c.address, err))
+		return internal(fmt.Errorf("asking the controller at %s: %w", c.address, err))
 	}
-	var memory trace.Memory
-	if err := json.NewDecoder(io.LimitReader(response.Body, longestMemory)).Decode(&memory); err != nil {
-		return nil, internal(fmt.Errorf("asking the controller at %s: reading its answer: %w", c.address, err))
+	if err := json.NewDecoder(io.LimitReader(response.Body, longestMemory)).Decode(answer); err != nil {
+		return internal(fmt.Errorf("asking the controller at %s: reading its answer: %w", c.address, err))
 	}
-	return &memory, nil
+	return nil
 }
 
 // unreachable says why a request was not answered.

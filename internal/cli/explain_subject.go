@@ -42,6 +42,8 @@ type subject struct {
 	unseen bool
 	// forbidden says that the caller may not read the object, or another one that the rule reads.
 	forbidden bool
+	// sets are those of the same ServiceAccount whose newest version may not be in effect.
+	sets []trace.Set
 	// memory is what the controller remembers, nil where it was not asked.
 	memory *trace.Memory
 }
@@ -245,7 +247,7 @@ func (s *subject) explain(ctx context.Context, set *rules.Set, now time.Time) (t
 		out.Decision, out.Condition, out.Actions, out.Requests = trace.Decision{}, trace.Condition{}, nil, nil
 	}
 	out.Obstacles = slices.Concat(s.obstacles, out.Obstacles)
-	out.Controller = s.memory
+	out.Controller, out.Sets = s.memory, s.sets
 	return out, nil
 }
 

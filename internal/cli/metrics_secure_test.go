@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
@@ -54,7 +53,7 @@ func TestSecureHandler(t *testing.T) {
 			protected = append(protected, path)
 			handler.ServeHTTP(w, r)
 		})
-	}, http.NotFoundHandler(), func(engine.Key) trace.Memory { return trace.Memory{} }, true)
+	}, http.NotFoundHandler(), http.NotFoundHandler(), true)
 	for _, path := range []string{"/metrics", "/explain", "/debug/pprof/heap", "//metrics", "/other", "/metrics/", "/explain/../metrics", "/debug"} {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		handler.ServeHTTP(httptest.NewRecorder(), request)

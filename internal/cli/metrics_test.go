@@ -52,10 +52,10 @@ func TestMetricsHandler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked []engine.Key
-			handler := metricsHandler(byAddress(tc.listens), metrics, func(key engine.Key) trace.Memory {
+			handler := metricsHandler(byAddress(tc.listens), metrics, explainHandler(func(key engine.Key) trace.Memory {
 				asked = append(asked, key)
 				return trace.Memory{Records: []trace.Record{{Rule: plan.Rule{Set: "s", Name: "r"}, Outcome: plan.Matched}}}
-			}, tc.profiling)
+			}, nil), tc.profiling)
 			request := httptest.NewRequestWithContext(t.Context(), cmp.Or(tc.method, http.MethodGet), tc.path, nil)
 			request.Host = tc.host
 			recorder := httptest.NewRecorder()
@@ -80,7 +80,7 @@ func TestMetricsHandler(t *testing.T) {
 // TestProfiles holds what is served of a process that is asked to be profiled.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	handler := metricsHandler(byAddress("127.0.0.1:8080"), http.NotFoundHandler(), nil, true)
+	handler := metricsHandler(byAddress("127.0.0.1:8080"), http.NotFoundHandler(), http.NotFoundHandler(), true)
 	for path, want := range map[string]string{"/debug/pprof/": "goroutine", "/debug/pprof/heap?debug=1": "heap profile", "/debug/pprof/cmdline": "cli"} {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		request.Host = "localhost:8080"

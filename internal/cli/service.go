@@ -310,7 +310,7 @@ func mistakes(err error) []error {
 func (s *service) serveMetrics(ctx context.Context, address string) (*telemetry.Server, error) {
 	listen := s.settings.Listen
 	handler := func(protect protection) http.Handler {
-		return metricsHandler(protect, s.metrics.Handler(), s.operator.Recorded, listen.Profiling)
+		return metricsHandler(protect, s.metrics.Handler(), explainHandler(s.operator.Recorded, s.operator.Version), listen.Profiling)
 	}
 	if !listen.Secure {
 		return telemetry.Serve(ctx, address, handler(byAddress(address)))
@@ -349,7 +349,7 @@ func byAddress(address string) protection {
 	}
 }
 
-func metricsHandler(protect protection, metrics http.Handler, recorded func(engine.Key) trace.Memory, profiling bool) http.Handler {
+func metricsHandler(protect protection, metrics, explain http.Handler, profiling bool) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern, path string, handler http.Handler) {
 		if handler = protect(path, handler); handler != nil {
@@ -357,7 +357,7 @@ func metricsHandler(protect protection, metrics http.Handler, recorded func(engi
 		}
 	}
 	handle("/metrics", "/metrics", metrics)
-	handle("/explain", "/explain", explainHandler(recorded))
+	handle("/explain", "/explain", explain)
 	if profiling {
 		for name, handler := range map[string]http.HandlerFunc{
 			"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
@@ -368,10 +368,20 @@ func metricsHandler(protect protection, metrics http.Handler, recorded func(engi
 	return mux
 }
 
-// explainHandler tells what is remembered of one object.
-func explainHandler(recorded func(engine.Key) trace.Memory) http.Handler {
+// explainHandler tells what is remembered of one object, or which version of a set object is in effect.
+func explainHandler(recorded func(engine.Key) trace.Memory, version func(source.Key) trace.Set) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := r.URL.Query()
+		answer := func(value any) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			// Whoever asked may have gone; there is nobody else to tell.
+			_ = json.NewEncoder(w).Encode(value)
+		}
+		if name := asked.Get("set"); name != "" {
+			answer(version(source.Key{Kind: asked.Get("kind"), Namespace: asked.Get("namespace"), Name: name}))
+			return
+		}
 		key := engine.Key{
 			GVR:       schema.GroupVersionResource{Group: asked.Get("group"), Version: asked.Get("version"), Resource: asked.Get("resource")},
 			Namespace: asked.Get("namespace"), Name: asked.Get("name"),
@@ -381,10 +391,7 @@ func explainHandler(recorded func(engine.Key) trace.Memory) http.Handler {
 				"/explain?group=apps&version=v1&resource=deployments&namespace=shop&name=web", http.StatusBadRequest)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		// Whoever asked may have gone; there is nobody else to tell.
-		_ = json.NewEncoder(w).Encode(recorded(key))
+		answer(recorded(key))
 	})
 }
 

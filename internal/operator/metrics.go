@@ -3,6 +3,8 @@ package operator
 import (
 	"cmp"
 
+	"github.com/dyncontroller/dyncontroller/internal/setstatus"
+	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
@@ -74,6 +76,24 @@ func (o *Operator) Recorded(key engine.Key) trace.Memory {
 		known := t.engine.Recorded(key)
 		out.Records = append(out.Records, known.Records...)
 		out.Waits, out.Trouble = cmp.Or(out.Waits, known.Waits), cmp.Or(out.Trouble, known.Trouble)
+	}
+	return out
+}
+
+// Version says which version of a set object is in effect, and has its text.
+func (o *Operator) Version(key source.Key) trace.Set {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out, set := trace.Set{Name: key.String()}, o.objects[key]
+	if set == nil {
+		return out
+	}
+	out.Newest = set.Generation
+	if set.refused() {
+		out.Refused = setstatus.Refusal(set.mistakes, set.over)
+	}
+	if set.effective() != nil {
+		out.InEffect, out.Object = set.good.Generation, set.good.Document.Data
 	}
 	return out
 }

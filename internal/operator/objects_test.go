@@ -114,6 +114,9 @@ func (k *kit) check(set source.Object, want string, runs bool, reason string) {
 	if (got.effective() != nil) != runs {
 		k.t.Errorf("%s\nin effect: got %v, want %v", reason, got.effective() != nil, runs)
 	}
+	if version := k.Version(set.Key); (version.Refused != "") != (want != "") || (len(version.Object) > 0) != runs {
+		k.t.Errorf("%s\nexplain is told of %+v", reason, version)
+	}
 	k.mu2().Lock()
 	defer k.mu2().Unlock()
 	count := 0

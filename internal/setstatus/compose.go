@@ -203,13 +203,9 @@ func problems(in Input) []problem {
 		return out
 	}
 
-	var mistakes []string
-	for _, mistake := range in.Mistakes.Of(document.Mistake) {
-		mistakes = append(mistakes, WithoutFile(mistake).Error())
-	}
-	mistakes = document.Few(mistakes, maxLines)
+	mistakes := texts(in.Mistakes)
 	if len(mistakes) > 0 && in.LastGood {
-		mistakes = append(mistakes, "the version before stays in effect")
+		mistakes = append(mistakes, staysInEffect)
 	}
 	add(Refused, false, mistakes...)
 	fail(NotAllowed, false, "", in.NotAllowed)
@@ -291,6 +287,43 @@ func text(err error) string {
 		return ""
 	}
 	return bounded(strings.Join(strings.Fields(err.Error()), " "), longestError)
+}
+
+// staysInEffect ends the message of a set that is refused, and of which the version before is in effect.
+const staysInEffect = "the version before stays in effect"
+
+// texts has a line for each mistake.
+func texts(all document.Errors) []string {
+	var out []string
+	for _, mistake := range all.Of(document.Mistake) {
+		out = append(out, WithoutFile(mistake).Error())
+	}
+	return document.Few(out, maxLines)
+}
+
+// Refusal says in a line why a set is refused: for its mistakes, or for an error where it was not compiled. It is empty
+// where it is not refused.
+func Refusal(mistakes document.Errors, err error) string {
+	lines := texts(mistakes)
+	if err != nil {
+		lines = append(lines, text(err))
+	}
+	return bounded(strings.Join(lines, "; "), longestMessage)
+}
+
+// RefusedIn says in a line why a set is refused by its status, empty where it is not.
+func RefusedIn(status v1alpha1.Status) string {
+	ready := meta.FindStatusCondition(status.Conditions, Ready)
+	if ready == nil {
+		return ""
+	}
+	switch {
+	case ready.Reason == Refused, ready.Reason == NotAllowed, strings.Contains(ready.Message, staysInEffect),
+		ready.Reason == OverLimit && len(status.Rules) == 0:
+		return strings.Join(strings.Split(ready.Message, "\n"), "; ")
+	default:
+		return ""
+	}
 }
 
 // WithoutFile leaves out the name of the set, whose status it is.

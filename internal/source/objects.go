@@ -257,6 +257,18 @@ type Object struct {
 	Resources []apischema.GroupVersionResource
 }
 
+// ParseObject reads what a controller says is a version of a set object: its document.
+func ParseObject(key Key, data []byte) (Object, error) {
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(data); err != nil {
+		return Object{}, fmt.Errorf("reading %s: %w", key, err)
+	}
+	if got := (Key{u.GetKind(), u.GetNamespace(), u.GetName()}); got != key {
+		return Object{}, fmt.Errorf("reading %s: it is %s", key, got)
+	}
+	return objectOf(key.Kind, u), nil
+}
+
 // objectOf reads an object. It keeps nothing of it that may be changed.
 func objectOf(kind string, u *unstructured.Unstructured) Object {
 	key := Key{Kind: kind, Namespace: u.GetNamespace(), Name: u.GetName()}

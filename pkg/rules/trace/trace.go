@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -21,6 +23,8 @@ type Trace struct {
 	Requests []Request `json:"requests,omitempty"`
 	// Others are the rules that were evaluated together with this one.
 	Others []Other `json:"others,omitempty"`
+	// Sets are the set objects of the same ServiceAccount whose newest version is not the one in effect, or may not be.
+	Sets []Set `json:"sets,omitempty"`
 	// Controller is what a running controller remembers of the object, nil where none was
 	// asked.
 	Controller *Memory `json:"controller,omitempty"`
@@ -120,6 +124,48 @@ const (
 type Other struct {
 	Rule    string       `json:"rule"`
 	Outcome plan.Outcome `json:"outcome"`
+}
+
+// Set says which version of a set object is in effect. It is the answer to GET /explain?kind=&namespace=&set= at the metrics
+// address of a controller; of a set that it does not know, only Name is there.
+type Set struct {
+	Name string `json:"name"` // such as "RuleSet shop/guard"
+	// Newest is the generation of the newest version, and Refused why that is refused, empty where it is not.
+	Newest  int64  `json:"newest,omitempty"`
+	Refused string `json:"refused,omitempty"`
+	// InEffect is the generation of the version in effect, zero for none. Unknown says that only the controller knows it.
+	InEffect int64 `json:"inEffect,omitempty"`
+	Unknown  bool  `json:"unknown,omitempty"`
+	// Explained is the generation of the version that is explained, zero for none.
+	Explained int64 `json:"explained,omitempty"`
+	// Object is the version in effect, only in the answer of a controller.
+	Object json.RawMessage `json:"object,omitempty"`
+}
+
+// String says it in a line.
+func (s Set) String() string {
+	out := fmt.Sprintf("%s: generation %d is not judged yet", s.Name, s.Newest)
+	if s.Refused != "" {
+		out = fmt.Sprintf("%s: generation %d is refused: %s", s.Name, s.Newest, s.Refused)
+	}
+	switch {
+	case s.Unknown:
+		out += "; the version in effect is not known here: ask the controller with --controller"
+	case s.InEffect == 0:
+		return out + "; no version is in effect"
+	case s.InEffect == s.Newest:
+		out += "; it is in effect, as it was accepted before"
+	default:
+		out += fmt.Sprintf("; generation %d is in effect", s.InEffect)
+	}
+	switch s.Explained {
+	case 0:
+	case s.InEffect:
+		out += ", and is explained here"
+	default:
+		out += fmt.Sprintf("; generation %d is explained here", s.Explained)
+	}
+	return out
 }
 
 // Memory is what a running controller remembers of an object. It is the answer to

@@ -22,6 +22,9 @@ func (t Trace) Tree() string {
 	if t.Rule.ActsAs != "" {
 		w.line(0, "acts as ServiceAccount %s", t.Rule.ActsAs)
 	}
+	for _, set := range t.Sets {
+		w.line(0, "set     %s", set)
+	}
 	w.line(0, "result  %s", t.Result())
 	if next := t.Decision.Next; next != nil {
 		at := Masked
