@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,8 +20,10 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -115,22 +118,41 @@ func (c *cleaning) run(ctx context.Context) error {
 	}
 	removed, gone := book.Stale(current.Leftovers(), current.IDs())
 	done, err := cleanup.Sweep(ctx, options, slices.Concat(removed, gone))
-	if len(done) > 0 && !c.dryRun {
-		_, dropping := inventory.Update(ctx, store, func(b inventory.Book) inventory.Book {
-			return b.Without(done...).With(current.Leftovers()...) // What current rules leave stays.
-		})
-		err = errors.Join(err, dropping)
-	}
+	err = errors.Join(err, c.forget(ctx, store, book, current, done))
 	if err != nil {
 		show(c.Stderr, err)
 		return errFinding
 	}
 	switch {
 	case c.shown > 0:
-	case len(book.All()) == 0:
+	case len(book.All())+len(book.Limits()) == 0:
 		c.print(printable.Sprintf("nothing to clean up: %s is missing or empty; see that --instance and --namespace are those of run\n", store))
 	default:
 		c.print("nothing to clean up\n")
+	}
+	return nil
+}
+
+// forget takes out of the inventory what is done, and what is stored of the limits of rules that do not stay.
+func (c *cleaning) forget(ctx context.Context, store *inventory.ConfigMap, book inventory.Book, stay *rules.Set, done []plan.Leftover) error {
+	ids, verb := stay.IDs(), "would forget"
+	stays := func(rule plan.Rule, _ limit.Stored) bool { return slices.Contains(ids, rule) }
+	gone := book.Limits()
+	maps.DeleteFunc(gone, stays)
+	if !c.dryRun && len(done)+len(gone) > 0 {
+		verb = "forgot"
+		_, err := inventory.Update(ctx, store, func(b inventory.Book) inventory.Book {
+			limits := b.Limits()
+			maps.DeleteFunc(limits, func(rule plan.Rule, s limit.Stored) bool { return !stays(rule, s) })
+			unrecorded := func(l plan.Leftover) bool { return !b.Has(l) }
+			return b.Limiting(limits).Without(done...).With(slices.DeleteFunc(slices.Clone(stay.Leftovers()), unrecorded)...)
+		})
+		if err != nil {
+			return err //nolint:wrapcheck // It says what was written.
+		}
+	}
+	for _, rule := range slices.SortedFunc(maps.Keys(gone), plan.Rule.Compare) {
+		c.print(printable.Sprintf("%s what is stored of the limits of %s\n", verb, rule))
 	}
 	return nil
 }

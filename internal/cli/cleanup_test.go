@@ -11,7 +11,9 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -231,6 +233,48 @@ func TestCleanupOfMore(t *testing.T) {
 	}
 }
 
+// TestCleanupOfPauses holds that what is stored of rules with limits goes with the rules, so that no entry of the inventory stays.
+func TestCleanupOfPauses(t *testing.T) {
+	t.Parallel()
+	other := held.Rule
+	other.Name = "other"
+	for name, tc := range map[string]struct {
+		reason string
+		args   []string
+		stdout string
+		keys   int
+	}{
+		"all":             {"No rule stays.", []string{"--all", "--yes"}, "forgot what is stored of the limits of shop/hold\nforgot what is stored of the limits of shop/other\n", 0},
+		"the set is gone": {"Its pause holds up nobody, and what rules leave that have never run is not recorded.", []string{"-f", ruleFile(t, strings.Replace(holding, "name: shop", "name: elsewhere", 1))}, "forgot what is stored of the limits of shop/hold\nforgot what is stored of the limits of shop/other\n", 0},
+		"a rule is gone":  {"The other one of the set stays paused.", []string{"-f", ruleFile(t, idle)}, "forgot what is stored of the limits of shop/hold\n", 1},
+		"a dry run":       {"Nothing is forgotten.", []string{"--all", "--dry-run"}, "would forget what is stored of the limits of shop/hold\nwould forget what is stored of the limits of shop/other\n", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := newAPIServer(t)
+			store := inventoryOf(t, server)
+			if _, err := inventory.Update(t.Context(), store, func(b inventory.Book) inventory.Book {
+				return b.Limiting(map[plan.Rule]limit.Stored{held.Rule: paused("hold"), other: paused("other")})
+			}); err != nil {
+				t.Fatal(err)
+			}
+			code, stdout, stderr := invoke(t, append([]string{"cleanup", "--kubeconfig", server.kubeconfig()}, tc.args...)...)
+			if code != exitClean || stdout != tc.stdout {
+				t.Errorf("%s\nwant %q, got %d: %q\n%s", tc.reason, tc.stdout, code, stdout, stderr)
+			}
+			data, _ := server.data("dyncontroller-inventory-default").(map[string]any)
+			if len(data) != tc.keys {
+				t.Errorf("%s\nthe inventory has %v", tc.reason, data)
+			}
+		})
+	}
+}
+
+// paused is what is stored of a rule.
+func paused(rule string) limit.Stored {
+	return limit.Stored{Pause: &v1alpha1.Pause{Rule: rule, Digest: "d", Limit: "1", Per: "1m"}}
+}
+
 // applied is a ConfigMap of which the rule of holding has applied some fields.
 func applied(name string, fields, labels map[string]any) map[string]any {
 	return map[string]any{
@@ -246,6 +290,14 @@ func applied(name string, fields, labels map[string]any) map[string]any {
 // record writes an inventory as the engine would.
 func record(t *testing.T, server *apiServer, leftovers ...plan.Leftover) {
 	t.Helper()
+	if _, err := inventory.Update(t.Context(), inventoryOf(t, server), func(b inventory.Book) inventory.Book { return b.With(leftovers...) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inventoryOf is the one of the default instance.
+func inventoryOf(t *testing.T, server *apiServer) *inventory.ConfigMap {
+	t.Helper()
 	target, err := connect(config.Cluster{Kubeconfig: server.kubeconfig()}, "v1.2.3")
 	if err != nil {
 		t.Fatal(err)
@@ -258,9 +310,7 @@ func record(t *testing.T, server *apiServer, leftovers ...plan.Leftover) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inventory.Update(t.Context(), store, func(b inventory.Book) inventory.Book { return b.With(leftovers...) }); err != nil {
-		t.Fatal(err)
-	}
+	return store
 }
 
 // TestRunCleansUp holds that run cleans up after a rule that is gone, and after a set

@@ -40,6 +40,9 @@ type housekeeper struct {
 	marks      map[plan.Leftover]uint64
 	generation int    // of the rules, for the marks
 	said       string // what went wrong
+	// late are the leftovers that were last looked for because other rules keep them from being cleaned up, and lookedAt is when.
+	late     string
+	lookedAt time.Time
 }
 
 // run keeps house until the context is done.
@@ -253,6 +256,7 @@ type candidates struct {
 	caches []informer.Key // of what they watch
 	before uint64         // what was queued with a smaller number is waited for
 	held   bool           // they may still take it over
+	queued bool           // it is held because an object is still to be looked at
 }
 
 func (a *active) candidates(of plan.Leftover) *candidates {
@@ -302,16 +306,24 @@ func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers []plan
 			return err
 		}
 	}
-	ready, errHeld := h.withoutCandidates(now, leftovers)
+	ready, late, errHeld := h.withoutCandidates(now, leftovers)
+	done := h.nothingLeft(ctx, late)
+	if len(done) > 0 { // There is nothing to take over.
+		leftovers = slices.DeleteFunc(slices.Clone(leftovers), func(l plan.Leftover) bool { return slices.Contains(done, l) })
+		ready, _, errHeld = h.withoutCandidates(now, leftovers)
+	}
 	if errHeld != nil {
 		errHeld = fmt.Errorf("cleaning up: %w", errHeld)
 	}
-	if len(ready) == 0 || ctx.Err() != nil {
+	if len(ready)+len(done) == 0 || ctx.Err() != nil {
 		return errors.Join(errHeld, context.Cause(ctx))
 	}
-	done, err := h.options.Housekeeping.Sweep(ctx, ready)
-	h.marks = nil // What comes before the next attempt is waited for again.
-	err = errors.Join(err, errHeld)
+	err := errHeld
+	if len(ready) > 0 {
+		swept, errSweep := h.options.Housekeeping.Sweep(ctx, ready)
+		h.marks = nil // What comes before the next attempt is waited for again.
+		done, err = append(done, swept...), errors.Join(errSweep, errHeld)
+	}
 	if len(done) == 0 {
 		return err
 	}
@@ -321,10 +333,25 @@ func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers []plan
 	return errors.Join(err, errRecord)
 }
 
+// nothingLeft returns those of late leftovers of which nothing is left. The same ones are looked for again after a while.
+func (h *housekeeper) nothingLeft(ctx context.Context, late []plan.Leftover) []plan.Leftover {
+	now, text := h.options.Clock.Now(), fmt.Sprint(late)
+	if len(late) == 0 || h.options.Housekeeping.Left == nil || text == h.late && now.Sub(h.lookedAt) < lastTidy {
+		return nil
+	}
+	left := h.options.Housekeeping.Left(ctx, late)
+	if ctx.Err() != nil {
+		return nil // It was interrupted, so it is not known what is left.
+	}
+	h.late, h.lookedAt = text, now
+	return slices.DeleteFunc(slices.Clone(late), func(l plan.Leftover) bool { return slices.Contains(left, l) })
+}
+
 // withoutCandidates returns which leftovers nobody takes over any more: all candidates have done with all objects that were
 // queued, or in the hands of a worker, when that was asked first. What comes later is not waited for: some objects change all
-// the time. The error says why other leftovers are not among them.
-func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) (ready []plan.Leftover, err error) {
+// the time. The error says why other leftovers are not among them. Late are those of the others for which a candidate has only
+// to look again at what it has not done with.
+func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) (ready, late []plan.Leftover, err error) {
 	if h.marks == nil || h.generation != now.generation {
 		h.marks, h.generation = map[plan.Leftover]uint64{}, now.generation
 	}
@@ -344,11 +371,15 @@ func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) 
 	}
 	err = errors.Join(err, h.unfinished.hold(all, now.generation))
 	for _, c := range all {
-		if !c.held {
+		switch {
+		case c.queued:
+		case c.held:
+			late = append(late, c.of)
+		default:
 			ready = append(ready, c.of)
 		}
 	}
-	return ready, err
+	return ready, late, err
 }
 
 // hold holds those candidates that have not done with an object.
@@ -378,7 +409,7 @@ func (u *unfinished) hold(all []*candidates, generation int) error {
 		by, looks := u.looks[key]
 		for _, c := range all { // A worker that goes by older rules may still leave what they leave.
 			if looks && by < generation || number < c.before && c.include(key, nil) {
-				c.held, u.awaited[key], queued = true, true, errQueued
+				c.held, c.queued, u.awaited[key], queued = true, true, true, errQueued
 			}
 		}
 	}

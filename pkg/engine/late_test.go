@@ -1,10 +1,17 @@
 package engine_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -43,6 +50,48 @@ func TestSettleNamesWhoIsLate(t *testing.T) {
 				report, err := c.engineWith(s.house(false)).Settle(t.Context(), families(t, tc.rules))
 				if err != nil || report.Unkept == nil || report.Unkept.Error() != tc.want {
 					t.Errorf("%s\nerr %v, unkept: %v\nwant %s", tc.reason, err, report.Unkept, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// TestForgetsWhatIsNotLeft holds that an entry of a removed rule goes although other rules have not done with an object: of an
+// entry under which nothing is left there is nothing to take over. It is looked for again only after a while.
+func TestForgetsWhatIsNotLeft(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		gone   time.Duration // after which nothing is left
+		want   []string
+		looks  int
+	}{
+		"AtOnce":  {"The children of the rule are gone.", 0, nil, 1},
+		"Later":   {"Its last child goes later.", time.Minute, nil, 3},
+		"Nothing": {"There is one still.", time.Hour, []string{prunedText}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, parent)
+			s := remembering(t, families(t, pruned))
+			c.answer = func(plan.Operation) *write.Result { return &write.Result{Class: write.Terminal, Err: errRefused} }
+			house, looks := s.house(false), 0
+			gone := false
+			house.Left = func(_ context.Context, leftovers []plan.Leftover) []plan.Leftover {
+				if looks++; gone || tc.gone == 0 {
+					return nil
+				}
+				return leftovers
+			}
+			runWith(t, c, house, families(t, heir), func(t *testing.T, _ *engine.Engine) {
+				pass(tc.gone % time.Hour)
+				gone = tc.gone < time.Hour
+				pass(11 * time.Minute)
+				all := slices.DeleteFunc(s.all(t), func(text string) bool { return !strings.Contains(text, "set/pruned") })
+				if diff := cmp.Diff(tc.want, all, cmpopts.EquateEmpty()); diff != "" || len(s.asked()) > 0 {
+					t.Errorf("%s Swept %v, recorded (-want +got):\n%s\n%s", tc.reason, s.asked(), diff, c.log.String())
+				}
+				if looks > tc.looks {
+					t.Errorf("%s It is looked for %d times, want %d", tc.reason, looks, tc.looks)
 				}
 			})
 		})
