@@ -56,18 +56,6 @@ func (a CleanupReader) Served(ctx context.Context, of apischema.GroupResource) (
 	return cleanup.Resource{GVR: of.WithVersion(found.Version), Namespaced: found.Namespaced}, true, nil
 }
 
-// errLooking keeps a sweep from cleaning up.
-var errLooking = errors.New("it is only looked at")
-
-// leftOf returns the leftovers that a sweep would have to clean up, and those of which that cannot be found out.
-func leftOf(ctx context.Context, o cleanup.Options, leftovers []plan.Leftover) []plan.Leftover {
-	o.Observe, o.Confirm = nil, func(context.Context, plan.Rule) error { return errLooking }
-	return slices.DeleteFunc(slices.Clone(leftovers), func(one plan.Leftover) bool {
-		done, _ := cleanup.Sweep(ctx, o, []plan.Leftover{one}) // Each alone, since the first that is left ends a sweep.
-		return len(done) > 0
-	})
-}
-
 // errSensitive is why something is not cleaned up that only an administrator may allow.
 var errSensitive = errors.New("must be allowed where the rules run")
 

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -78,4 +79,20 @@ func TestLeftAccounts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLooksOnce holds that what sets that are gone have left on a resource is looked for by one list, however much that is.
+func TestLooksOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(o *Options) { o.Settings.FromCluster = false })
+		k.account("shop", "ann")
+		k.leave(left("old", "a", "ann"), left("old", "b", "ann"), left("older", "a", "ann"))
+		k.files(keeps("new", "", "a"))
+		defer k.start()()
+		k.pass(time.Minute)
+		lists := slices.DeleteFunc(k.by("shop/ann"), func(line string) bool { return !strings.Contains(line, " GET configmaps/shop") })
+		if len(lists) != 1 || k.log.says("sets are gone") {
+			t.Errorf("it is looked for by %q:\n%s", lists, k.log)
+		}
+	})
 }

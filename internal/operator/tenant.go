@@ -189,7 +189,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 		return done, err
 	}
 	left := func(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover {
-		return leftOf(ctx, sweeping, leftovers)
+		return cleanup.Left(ctx, sweeping.Reader, leftovers)
 	}
 	options.Housekeeping = engine.Housekeeping{Inventory: t.book, Sweep: t.sweep, Left: left, Prune: o.leftovers.prunes}
 	t.writes = &writes{Writer: options.Writer, clock: o.options.Clock, sets: map[source.Key]*traffic{}}

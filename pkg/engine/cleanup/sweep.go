@@ -55,6 +55,8 @@ type Options struct {
 	// Confirm is asked before each request whether the rule is gone still. Its error ends the
 	// sweep of that resource. Nil confirms everything.
 	Confirm func(ctx context.Context, rule plan.Rule) error
+	// looks says that nothing is sent: see [Left].
+	looks bool
 }
 
 // maxPasses bounds how often the objects of a resource are gone through. Two are
@@ -101,6 +103,15 @@ func Sweep(ctx context.Context, o Options, leftovers []plan.Leftover) ([]plan.Le
 	return done, errors.Join(errs...)
 }
 
+// Left returns those leftovers of which something is left, and those of which that cannot be found out. It changes nothing.
+func Left(ctx context.Context, reader Reader, leftovers []plan.Leftover) []plan.Leftover {
+	done, _ := Sweep(ctx, Options{Reader: reader, looks: true}, leftovers)
+	return slices.DeleteFunc(slices.Clone(leftovers), func(l plan.Leftover) bool { return slices.Contains(done, l) })
+}
+
+// errFound ends a list when something is left of all that is looked for.
+var errFound = errors.New("something is left of all of them")
+
 // group is the leftovers that one list shows, of a resource as it is served now.
 type group struct {
 	plan.Selection
@@ -118,6 +129,9 @@ func (o Options) sweep(ctx context.Context, g *group) ([]plan.Leftover, error) {
 	for range maxPasses {
 		p = &pass{Options: o, group: g, open: map[plan.Leftover]bool{}}
 		err := o.Reader.List(ctx, g.Selection, func(object map[string]any) error {
+			if o.looks {
+				return p.look(object)
+			}
 			for _, l := range g.leftovers {
 				if object = p.clean(ctx, l, object); object == nil {
 					break // It is gone, or nothing more is to be sent.
@@ -191,6 +205,20 @@ func (p *pass) fail(l plan.Leftover, err error) {
 	if p.failed++; len(p.errs) < mostShown {
 		p.errs = append(p.errs, fmt.Errorf("cleaning up %s: %w", l, err))
 	}
+}
+
+// look finds out which leftovers the object has, until all are found.
+func (p *pass) look(object map[string]any) error {
+	for _, l := range p.group.leftovers {
+		served := l
+		if served.GVR = p.group.GVR; served.CleanUp(object) != nil {
+			p.open[l] = true
+		}
+	}
+	if len(p.open) == len(p.group.leftovers) {
+		p.stopped = errFound
+	}
+	return p.stopped
 }
 
 // clean takes the leftover from the object, and returns the object as it is then, nil where it is gone or on its way. A dry
