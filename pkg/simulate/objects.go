@@ -147,7 +147,7 @@ func kindOf(content map[string]any) apischema.GroupVersionKind {
 func readObjects(places []place, files Files) ([]object, document.Errors) {
 	var out []object
 	var errs document.Errors
-	first := map[string]string{}
+	first := map[string]*document.Node{}
 	for _, named := range places {
 		file, wrong := named.read(files)
 		if wrong != nil {
@@ -158,10 +158,10 @@ func readObjects(places []place, files Files) ([]object, document.Errors) {
 		errs = append(errs, wrongs...)
 		for _, o := range objects {
 			id := identityOf(o.content)
-			if before := first[id]; before != "" && len(wrongs) == 0 {
-				errs = append(errs, o.node.Errorf("give one of them another name", "the object is in %s already", before))
+			if before := first[id]; before != nil && len(wrongs) == 0 {
+				errs = append(errs, o.node.Errorf("give one of them another name", "the object is %s already", before.Place(o.node)))
 			}
-			first[id] = fmt.Sprintf("%s, line %d,", file.Name, o.node.Position().Line)
+			first[id] = o.node
 		}
 		out = append(out, objects...)
 	}

@@ -56,7 +56,7 @@ func (t *Test) paramsFor(sets []*spec.Set) (out []rules.Param, errs document.Err
 		case wrong != nil:
 			errs = append(errs, wrong)
 		case before != nil:
-			errs = append(errs, c.key.Errorf("remove one of them", "the parameter %s has a value on line %d already", name, before.Position().Line))
+			errs = append(errs, c.key.Errorf("remove one of them", "the parameter %s has a value %s already", name, before.Place(c.key)))
 		default:
 			first[name] = c.key
 			dot := strings.LastIndex(name, ".")

@@ -136,7 +136,7 @@ func TestApplyReadsItsFiles(t *testing.T) {
 			"one object cannot be applied twice at once", "{apply: [p.yaml, q.yaml]}",
 			map[string]string{"tests/p.yaml": one, "tests/q.yaml": one},
 			[]string{"a", "a"},
-			"the object is in tests/p.yaml, line 1, already",
+			"the object is in tests/p.yaml:1 already",
 		},
 		"no object": {"nor nothing", "{apply: p.yaml}", map[string]string{"tests/p.yaml": ""}, nil, "the file holds no object"},
 	}

@@ -203,7 +203,9 @@ func (b *builder) mapping(n *Node, y *yaml.Node) {
 			return
 		}
 		if other, ok := first[key.text]; ok && key.kind == KindString {
-			b.report(key, "remove one of them", "duplicate key %s, first written on line %d", quote(key.text), other.Position().Line)
+			if !b.errors.Enough() { // What is not told takes no memory.
+				b.report(key, "remove one of them", "duplicate key %s, first written %s", quote(key.text), other.Place(key))
+			}
 			continue
 		}
 		if key.kind == KindString {

@@ -161,6 +161,8 @@ func (n *Node) Position() Position {
 // a path.
 func (n *Node) Place(from *Node) string {
 	switch name, line := n.source.name, n.Position().Line; {
+	case n.source.unseen && n.parent == nil:
+		return "in " + name
 	case n.source.unseen && name == from.source.name:
 		return "at " + n.Path()
 	case n.source.unseen:

@@ -21,4 +21,13 @@ func TestUnseen(t *testing.T) {
 	if here, elsewhere := spec.Place(documents[0]), spec.Place(others[0]); here != "at spec" || elsewhere != "at spec of RuleSet shop/guard" {
 		t.Errorf("it is %q, and %q", here, elsewhere)
 	}
+	if other := others[0].Place(documents[0]); other != "in a.yaml:1" {
+		t.Errorf("a document of a file is %q", other)
+	}
+	if whole := documents[0].Place(others[0]); whole != "in RuleSet shop/guard" {
+		t.Errorf("a whole document is %q", whole)
+	}
+	if _, errs := document.Parse(document.File{Name: "RuleSet shop/guard", Data: []byte("spec:\n  a: 1\n  a: 2\n"), Unseen: true}); len(errs) != 1 || errs[0].Message != `duplicate key "a", first written at spec.a` {
+		t.Errorf("a duplicate key: %v", errs)
+	}
 }

@@ -74,8 +74,8 @@ func repeatedSets(sets []*Set) document.Errors {
 		if set.Name == "" {
 			continue // Reported where the name is missing.
 		}
-		errs = append(errs, set.node.Get("metadata").Errorf("rename one of them", "%s %q is in %s, line %d, already",
-			set.Kind, set.Name, before.File, before.node.Position().Line))
+		errs = append(errs, set.node.Get("metadata").Errorf("rename one of them", "%s %q is %s already",
+			set.Kind, set.Name, before.node.Place(set.node)))
 	}
 	return errs
 }

@@ -240,9 +240,9 @@ func TestFiles(t *testing.T) {
 		"tests among them":     {"Tests are passed over.", []string{test, minimal("RuleSet", "name: a", ""), test}, 1, ""},
 		"kinds apart":          {"The kind tells sets apart.", []string{minimal("RuleSet", "name: a", ""), minimal("ClusterRuleSet", "name: a", "")}, 2, ""},
 		"namespaces apart":     {"So does the namespace.", []string{minimal("RuleSet", "name: a", ""), minimal("RuleSet", "name: a, namespace: b", "")}, 2, ""},
-		"the same":             {"Two of the same name are a mistake.", []string{minimal("RuleSet", "name: a", ""), minimal("RuleSet", "name: a", "")}, 2, `b.yaml:3:11: metadata: RuleSet "a" is in a.yaml, line 1, already; rename one of them`},
-		"the same, defaulted":  {"Even if only one says its namespace.", []string{minimal("RuleSet", "name: a, namespace: default", ""), minimal("RuleSet", "name: a", "")}, 2, `b.yaml:3:11: metadata: RuleSet "a" is in a.yaml, line 1, already; rename one of them`},
-		"the same in one file": {"Even in one file.", []string{minimal("RuleSet", "name: a", "") + "---\n" + minimal("RuleSet", "name: a", "")}, 2, `a.yaml:13:11: metadata: RuleSet "a" is in a.yaml, line 1, already; rename one of them`},
+		"the same":             {"Two of the same name are a mistake.", []string{minimal("RuleSet", "name: a", ""), minimal("RuleSet", "name: a", "")}, 2, `b.yaml:3:11: metadata: RuleSet "a" is in a.yaml:1 already; rename one of them`},
+		"the same, defaulted":  {"Even if only one says its namespace.", []string{minimal("RuleSet", "name: a, namespace: default", ""), minimal("RuleSet", "name: a", "")}, 2, `b.yaml:3:11: metadata: RuleSet "a" is in a.yaml:1 already; rename one of them`},
+		"the same in one file": {"Even in one file.", []string{minimal("RuleSet", "name: a", "") + "---\n" + minimal("RuleSet", "name: a", "")}, 2, `a.yaml:13:11: metadata: RuleSet "a" is on line 1 already; rename one of them`},
 		"all files":            {"One broken file hides nothing in another.", []string{"a: [", minimal("RuleSett", "name: a", ""), minimal("RuleSet", "name: A", "")}, 1, "a.yaml:1:4: \"[\" is not closed; add the closing bracket\nb.yaml:2:7: kind: unknown kind \"RuleSett\"; did you mean \"RuleSet\"?\nc.yaml:3:18: metadata.name: \"A\" is not a name that Kubernetes takes; use lower-case letters, digits, - and ., with a letter or a digit at both ends"},
 	}
 	for name, tc := range tests {
@@ -255,5 +255,14 @@ func TestFiles(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestFilesUnseen holds that of two sets of one name no line is told where nobody has the text.
+func TestFilesUnseen(t *testing.T) {
+	file := document.File{Name: "RuleSet default/a", Data: []byte(minimal("RuleSet", "name: a", "")), Unseen: true}
+	_, errs := spec.Parse([]document.File{file, file}, "default")
+	if got, want := errs.Error(), `RuleSet default/a: metadata: RuleSet "a" is in RuleSet default/a already; rename one of them`; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
