@@ -67,6 +67,15 @@ func TestLeftAccounts(t *testing.T) {
 				k := newKit(t, func(o *Options) { o.Settings.FromCluster, o.Settings.Prune = false, tc.prune })
 				k.account("shop", "ann")
 				k.account("shop", "bob")
+				if len(tc.want) > 0 {
+					rule := left("anns", "keep", "ann").Rule
+					k.put("configmaps", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+						"namespace": "shop", "name": "kept", "uid": "u", "managedFields": []any{map[string]any{
+							"manager": rule.FieldManager(), "operation": "Apply", "fieldsType": "FieldsV1",
+							"fieldsV1": map[string]any{"f:data": map[string]any{"f:a": map[string]any{}}},
+						}},
+					}})
+				}
 				defer k.start()()
 				k.files(tc.files...)
 				k.pass(20 * time.Second)
@@ -81,14 +90,19 @@ func TestLeftAccounts(t *testing.T) {
 	}
 }
 
-// TestLooksOnce holds that what sets that are gone have left on a resource is looked for by one list, however much that is.
+// TestLooksOnce holds that what sets that are gone have left on a resource is looked for by one list, however much that is, and
+// not before it is known what their account may do.
 func TestLooksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKit(t, func(o *Options) { o.Settings.FromCluster = false })
 		k.account("shop", "ann")
 		k.leave(left("old", "a", "ann"), left("old", "b", "ann"), left("older", "a", "ann"))
 		k.files(keeps("new", "", "a"))
+		hold := make(chan struct{})
+		k.set(func(w *world) { w.hold["GET serviceaccounts"] = hold })
 		defer k.start()()
+		k.pass(3 * time.Second)
+		close(hold)
 		k.pass(time.Minute)
 		lists := slices.DeleteFunc(k.by("shop/ann"), func(line string) bool { return !strings.Contains(line, " GET configmaps/shop") })
 		if len(lists) != 1 || k.log.says("sets are gone") {

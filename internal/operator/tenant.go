@@ -79,6 +79,9 @@ type given struct {
 	concerns string
 }
 
+// lookPatience is how many seconds a look for what is left waits until it is known what the account may do.
+const lookPatience = 10
+
 // newTenant makes an engine of an identity, without rules.
 func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	t := &tenant{
@@ -189,6 +192,15 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 		return done, err
 	}
 	left := func(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover {
+		for range lookPatience { // Before its account is known, a tenant can find out nothing.
+			if !errors.Is(t.gate.err(), ErrUnreviewed) || ctx.Err() != nil {
+				break
+			}
+			select {
+			case <-o.options.Clock.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
 		return cleanup.Left(ctx, sweeping.Reader, leftovers)
 	}
 	options.Housekeeping = engine.Housekeeping{Inventory: t.book, Sweep: t.sweep, Left: left, Prune: o.leftovers.prunes}

@@ -40,8 +40,10 @@ type housekeeper struct {
 	marks      map[plan.Leftover]uint64
 	generation int    // of the rules, for the marks
 	said       string // what went wrong
-	// late are the leftovers that were last looked for because other rules keep them from being cleaned up, and lookedAt is when.
-	late     string
+	// ran are the sets whose rules were in effect. No other process runs them.
+	ran map[plan.Rule]bool
+	// looked are the leftovers that were last looked for because they cannot be cleaned up, and lookedAt is when.
+	looked   string
 	lookedAt time.Time
 }
 
@@ -128,7 +130,9 @@ func (h *housekeeper) tidy(ctx context.Context) (unclean bool, err error) {
 		leftovers, ids = slices.Concat(leftovers, next.leftovers), slices.Concat(ids, next.IDs())
 	}
 	removed, gone := book.Stale(leftovers, ids)
-	err = h.cleanUp(ctx, now, slices.Concat(removed, h.pruned(ctx, gone)))
+	pruned := h.pruned(ctx, gone)
+	others := slices.DeleteFunc(gone, func(l plan.Leftover) bool { return !h.ran[l.Rule.OfSet()] || slices.Contains(pruned, l) })
+	err = h.cleanUp(ctx, now, slices.Concat(removed, pruned), others)
 	return err != nil, errors.Join(partly, strays, err)
 }
 
@@ -146,6 +150,10 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 		}
 	}
 	sets := now.sets()
+	if h.ran == nil {
+		h.ran = map[plan.Rule]bool{}
+	}
+	maps.Copy(h.ran, sets)
 	read := func(set plan.Rule) bool { return sets[set] && !missing.Lacks(set) }
 	h.guards.limits.Learn(book.Limits(), read)
 	for _, key := range h.guards.inventory.Recorded(book, now.leftovers) {
@@ -257,6 +265,7 @@ type candidates struct {
 	before uint64         // what was queued with a smaller number is waited for
 	held   bool           // they may still take it over
 	queued bool           // it is held because an object is still to be looked at
+	gone   bool           // the whole set is gone, so it is not cleaned up
 }
 
 func (a *active) candidates(of plan.Leftover) *candidates {
@@ -299,18 +308,18 @@ func (c *candidates) include(key Key, owed guard.Owed) bool {
 
 // cleanUp takes away what removed rules have left. Other rules go first, as they may take over what is there. While the
 // engine settles, all objects are looked at before: otherwise it would be a matter of luck what is left on an object that
-// goes meanwhile.
-func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers []plan.Leftover) error {
-	if len(leftovers) > 0 {
+// goes meanwhile. Of sets that are gone it only takes those entries out of the inventory under which nothing is left.
+func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers, gone []plan.Leftover) error {
+	if len(leftovers)+len(gone) > 0 {
 		if err := h.tracker.wait(ctx, false); err != nil {
 			return err
 		}
 	}
-	ready, late, errHeld := h.withoutCandidates(now, leftovers)
-	done := h.nothingLeft(ctx, late)
+	ready, others, errHeld := h.withoutCandidates(now, leftovers, gone)
+	done := h.nothingLeft(ctx, others)
 	if len(done) > 0 { // There is nothing to take over.
-		leftovers = slices.DeleteFunc(slices.Clone(leftovers), func(l plan.Leftover) bool { return slices.Contains(done, l) })
-		ready, _, errHeld = h.withoutCandidates(now, leftovers)
+		isDone := func(l plan.Leftover) bool { return slices.Contains(done, l) }
+		ready, _, errHeld = h.withoutCandidates(now, slices.DeleteFunc(slices.Clone(leftovers), isDone), slices.DeleteFunc(slices.Clone(gone), isDone))
 	}
 	if errHeld != nil {
 		errHeld = fmt.Errorf("cleaning up: %w", errHeld)
@@ -333,25 +342,25 @@ func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers []plan
 	return errors.Join(err, errRecord)
 }
 
-// nothingLeft returns those of late leftovers of which nothing is left. The same ones are looked for again after a while.
-func (h *housekeeper) nothingLeft(ctx context.Context, late []plan.Leftover) []plan.Leftover {
-	now, text := h.options.Clock.Now(), fmt.Sprint(late)
-	if len(late) == 0 || h.options.Housekeeping.Left == nil || text == h.late && now.Sub(h.lookedAt) < lastTidy {
+// nothingLeft returns those leftovers of which nothing is left. The same ones are looked for again after a while.
+func (h *housekeeper) nothingLeft(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover {
+	now, text := h.options.Clock.Now(), fmt.Sprint(leftovers)
+	if len(leftovers) == 0 || h.options.Housekeeping.Left == nil || text == h.looked && now.Sub(h.lookedAt) < lastTidy {
 		return nil
 	}
-	left := h.options.Housekeeping.Left(ctx, late)
+	left := h.options.Housekeeping.Left(ctx, leftovers)
 	if ctx.Err() != nil {
 		return nil // It was interrupted, so it is not known what is left.
 	}
-	h.late, h.lookedAt = text, now
-	return slices.DeleteFunc(slices.Clone(late), func(l plan.Leftover) bool { return slices.Contains(left, l) })
+	h.looked, h.lookedAt = text, now
+	return slices.DeleteFunc(slices.Clone(leftovers), func(l plan.Leftover) bool { return slices.Contains(left, l) })
 }
 
 // withoutCandidates returns which leftovers nobody takes over any more: all candidates have done with all objects that were
 // queued, or in the hands of a worker, when that was asked first. What comes later is not waited for: some objects change all
-// the time. The error says why other leftovers are not among them. Late are those of the others for which a candidate has only
-// to look again at what it has not done with.
-func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) (ready, late []plan.Leftover, err error) {
+// the time. The error says why other leftovers are not among them. Of the others and of sets that are gone, those are returned
+// that no worker leaves any more, though rules may take them over.
+func (h *housekeeper) withoutCandidates(now *active, leftovers, gone []plan.Leftover) (ready, others []plan.Leftover, err error) {
 	if h.marks == nil || h.generation != now.generation {
 		h.marks, h.generation = map[plan.Leftover]uint64{}, now.generation
 	}
@@ -369,17 +378,20 @@ func (h *housekeeper) withoutCandidates(now *active, leftovers []plan.Leftover) 
 		c.before = h.marks[leftover]
 		all = append(all, c)
 	}
+	for _, leftover := range gone { // Only workers that go by older rules are waited for.
+		all = append(all, &candidates{of: leftover, gone: true})
+	}
 	err = errors.Join(err, h.unfinished.hold(all, now.generation))
 	for _, c := range all {
 		switch {
 		case c.queued:
-		case c.held:
-			late = append(late, c.of)
+		case c.held, c.gone:
+			others = append(others, c.of)
 		default:
 			ready = append(ready, c.of)
 		}
 	}
-	return ready, late, err
+	return ready, others, err
 }
 
 // hold holds those candidates that have not done with an object.

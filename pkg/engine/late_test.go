@@ -14,6 +14,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // TestSettleNamesWhoIsLate holds that who settles tells of one object for which nothing
@@ -92,6 +93,45 @@ func TestForgetsWhatIsNotLeft(t *testing.T) {
 				}
 				if looks > tc.looks {
 					t.Errorf("%s It is looked for %d times, want %d", tc.reason, looks, tc.looks)
+				}
+			})
+		})
+	}
+}
+
+// TestForgetsSetsThatLeftNothing holds that the entry of a set that this process has run goes with the set, if nothing is left
+// of it. Otherwise it is told of, and stays.
+func TestForgetsSetsThatLeftNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		left   bool
+		want   []string
+		told   bool
+	}{
+		"Nothing":   {"There is nothing to clean up.", false, []string{prunedText}, false},
+		"Something": {"Nobody has said that it may be cleaned up.", true, []string{strings.Replace(heldText, "set/", "other/", 1), prunedText}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, s := newCluster(), &shelf{}
+			house := s.house(false)
+			house.Left = func(_ context.Context, leftovers []plan.Leftover) []plan.Leftover {
+				if tc.left {
+					return leftovers
+				}
+				return nil
+			}
+			runWith(t, c, house, rules.Join(families(t, pruned), otherSet(t)), func(t *testing.T, e *engine.Engine) {
+				pass(time.Minute)
+				if len(s.all(t)) != 2 {
+					t.Errorf("before the set is gone there is %v", s.all(t))
+				}
+				e.SetRules(families(t, pruned))
+				pass(time.Minute)
+				if diff := cmp.Diff(tc.want, s.all(t)); diff != "" || len(s.asked()) > 0 {
+					t.Errorf("%s Swept %v, recorded (-want +got):\n%s\n%s", tc.reason, s.asked(), diff, c.log.String())
+				}
+				if told := strings.Contains(c.log.String(), "sets are gone"); told != tc.told {
+					t.Errorf("%s It is told: %t\n%s", tc.reason, told, c.log.String())
 				}
 			})
 		})
