@@ -203,12 +203,16 @@ func problems(in Input) []problem {
 		return out
 	}
 
-	mistakes := texts(in.Mistakes)
-	if len(mistakes) > 0 && in.LastGood {
-		mistakes = append(mistakes, staysInEffect)
+	refuse := func(reason string, lines ...string) {
+		if len(lines) > 0 && in.LastGood {
+			lines = append(lines, staysInEffect)
+		}
+		add(reason, false, lines...)
 	}
-	add(Refused, false, mistakes...)
-	fail(NotAllowed, false, "", in.NotAllowed)
+	refuse(Refused, texts(in.Mistakes)...)
+	if in.NotAllowed != nil {
+		refuse(NotAllowed, text(in.NotAllowed))
+	}
 	fail(NoServiceAccount, false, "", in.NoAccount)
 
 	add(Degraded, false, document.Few(lacks(in), maxLines)...)

@@ -101,6 +101,14 @@ func TestComposeConditions(t *testing.T) {
 				"Stalled=True NotAllowed: rule a writes secrets: --allow-sensitive=secrets",
 			}, kind: "Failed",
 		},
+		"not allowed later": {
+			reason: "What runs is another version.",
+			change: func(in *Input) { in.NotAllowed, in.LastGood = errors.New("rule a writes secrets"), true },
+			want: []string{
+				"Ready=False NotAllowed: rule a writes secrets | the version before stays in effect",
+				"Stalled=True NotAllowed: rule a writes secrets | the version before stays in effect",
+			}, kind: "Failed",
+		},
 		"no account": {
 			reason: "What it may do is not asked then.",
 			change: func(in *Input) {
