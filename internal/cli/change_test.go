@@ -9,8 +9,10 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/redact"
 )
 
 func TestDescribeWrite(t *testing.T) {
@@ -70,7 +72,7 @@ func TestDescribeWrite(t *testing.T) {
 				Changes: []plan.Change{{Rule: first, Path: plan.Path{"data", "password"}, Before: "hunter1", After: "hunter2"}},
 			},
 			class: write.Simulated,
-			want:  "would patch secrets a/s (merge)\n  shop/first: data.password: *** -> ***\n",
+			want:  "would patch secrets a/s (merge)\n  shop/first: data.password: \"(masked)\" -> \"(masked)\"\n",
 		},
 		"a new object": {
 			reason: "An apply to what is not there makes it.",
@@ -122,7 +124,7 @@ func TestDescribeWrite(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, describeWrite(tc.operation, tc.class, tc.class == write.Simulated)); diff != "" {
+			if diff := cmp.Diff(tc.want, describeWrite(mask.Operation(&redact.Values{}, tc.operation), tc.class, tc.class == write.Simulated)); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
 		})

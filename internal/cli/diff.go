@@ -271,7 +271,7 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 			known.rules = append(known.rules, rule)
 		}
 	}
-	known.hidden = append(known.hidden, hidden)
+	known.hidden, known.derived = append(known.hidden, hidden), known.derived.With(operation.Derived...)
 	known.secret = known.secret || slices.ContainsFunc(operation.Reads, func(q plan.Read) bool {
 		return slices.ContainsFunc(q.From, func(s plan.Selection) bool { return plan.Object{GVR: s.GVR}.IsSecret() })
 	})

@@ -178,7 +178,13 @@ func TestDiffPrepares(t *testing.T) {
 		before, after         map[string]any
 		hidden                *redact.Values
 		wantBefore, wantAfter map[string]any
+		derived               plan.Derived
 	}{
+		"Derived": {
+			reason: "What is made of a Secret is a spelling of none of its values.", derived: plan.Derived{{Path: plan.Path{"data", "part"}}},
+			before: config(fields{"part": "x", "b": "1"}), after: config(fields{"part": "y", "b": "2"}), hidden: &redact.Values{},
+			wantBefore: shown(fields{"part": "(masked) before", "b": "1"}), wantAfter: shown(fields{"part": "(masked) after", "b": "2"}),
+		},
 		"Changes": {
 			reason: "What does not change is left out.",
 			before: config(fields{"a": "1", "b": "1"}), after: config(fields{"a": "1", "b": "2"}), hidden: &redact.Values{},
@@ -227,7 +233,7 @@ func TestDiffPrepares(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			one := &difference{written: written{Object: plan.Object{Name: "a"}}, before: tc.before, after: tc.after, hidden: []*redact.Values{tc.hidden}}
+			one := &difference{written: written{Object: plan.Object{Name: "a"}}, before: tc.before, after: tc.after, hidden: []*redact.Values{tc.hidden}, derived: tc.derived}
 			if !one.prepare() {
 				t.Fatalf("%s: there is nothing to show", tc.reason)
 			}

@@ -29,6 +29,7 @@ type difference struct {
 	rules         []plan.Rule
 	hidden        []*redact.Values // by each of the writes, nil of a clean-up, which does not know it
 	applied       []applyOf
+	derived       plan.Derived
 	secret        bool // A rule reads Secrets, so that what was there may be a copy of a value that one had.
 }
 
@@ -104,7 +105,7 @@ func (d *difference) mask(object map[string]any, old bool) any {
 	if object == nil {
 		return nil
 	}
-	var out any = object
+	out := d.derived.Hide(object, (&redact.Values{}).Whole)
 	for _, values := range d.hidden {
 		unknown := values == nil || old && (d.secret || !values.Empty())
 		if values != nil {

@@ -50,9 +50,6 @@ func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 	changes := make([]map[string]any, len(operation.Changes))
 	for i, c := range operation.Changes {
 		changes[i] = map[string]any{"rule": c.Rule.String(), "path": c.Path.String(), "before": c.Before, "after": c.After}
-		if !operation.Target.Shows(c.Path) {
-			changes[i]["before"], changes[i]["after"] = hidden, hidden
-		}
 	}
 	machine := map[string]any{
 		"action": did, "type": operation.Type, "subresource": operation.Subresource, "remark": remark, "rules": ruleNames(operation.Rules...), "changes": changes,
@@ -210,9 +207,6 @@ var changeColors = []lineColor{
 // widest bounds a value in a summary, in characters.
 const widest = 100
 
-// hidden stands for a value of a Secret.
-const hidden = "***"
-
 // describeAction is what a write does, and what there is to know of it.
 func describeAction(operation plan.Operation, class write.Class, dryRun bool) (did, remark string) {
 	would, did := "patch", "patched"
@@ -257,7 +251,7 @@ func describeWrite(operation plan.Operation, class write.Class, dryRun bool) str
 		b.WriteString(printable.Sprintf("  %s\n", strings.Join(ruleNames(operation.Rules...), ", ")))
 	}
 	for _, change := range operation.Changes {
-		for _, line := range describeChange(change, !operation.Target.Shows(change.Path)) {
+		for _, line := range describeChange(change) {
 			b.WriteString(printable.Sprintf("  %s: %s\n", change.Rule, line))
 		}
 	}
@@ -265,21 +259,18 @@ func describeWrite(operation plan.Operation, class write.Class, dryRun bool) str
 }
 
 // describeChange shows a field before and after. Of a list, only the elements that change.
-func describeChange(change plan.Change, secret bool) []string {
+func describeChange(change plan.Change) []string {
 	_, isList := change.Before.([]any)
-	if _, both := change.After.([]any); isList && both && !secret {
+	if _, both := change.After.([]any); isList && both {
 		return compare.Changes(change.Path, change.Before, change.After)
 	}
-	return []string{fmt.Sprintf("%s: %s -> %s", change.Path, shown(change.Before, secret), shown(change.After, secret))}
+	return []string{fmt.Sprintf("%s: %s -> %s", change.Path, shown(change.Before), shown(change.After))}
 }
 
 // shown is one value on one line; nil is a field that is not there.
-func shown(value any, secret bool) string {
-	switch {
-	case value == nil:
+func shown(value any) string {
+	if value == nil {
 		return "none"
-	case secret:
-		return hidden
 	}
 	text := []rune(compare.Show(value))
 	if len(text) > widest {

@@ -517,7 +517,7 @@ func (a *attempt) remember(sent sending, result write.Result) {
 	if len(unchanged) == 0 {
 		return
 	}
-	told := a.Mask.Operation(plan.Operation{Rules: sent.Rules, Changes: unchanged})
+	told := a.Mask.Operation(plan.Operation{Rules: sent.Rules, Changes: unchanged, Derived: sent.Derived})
 	a.log(a.Key).Warn("write had no effect and is not repeated", attrsOf(told)...)
 }
 

@@ -330,6 +330,7 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 
 // carry keeps each rule once, in the order of their first change.
 func carry(o *Operation, wish Wish) {
+	o.Derived = o.Derived.With(wish.derived()...)
 	if at := slices.Index(o.Rules, wish.Rule); at >= 0 {
 		o.Parts[at].First, o.Parts[at].Last = min(o.Parts[at].First, wish.Action), max(o.Parts[at].Last, wish.Action)
 		return

@@ -50,6 +50,9 @@ type Event struct {
 	Reason    string
 	Action    string
 	Message   string
+	// Derived are the reason, message, type and action in parts, of which every second one is made of values of Secrets. The type has no
+	// parts, nor has a text of which nothing is.
+	Derived [][]string
 }
 
 // Outcome is what became of a rule in one evaluation.
@@ -127,8 +130,9 @@ type Operation struct {
 	// before the operation is sent.
 	Confirm []Read
 	// Reads are the look-ups that the rules may have decided by.
-	Reads  []Read
-	Unseen *Unseen // as of a [Wish]
+	Reads   []Read
+	Unseen  *Unseen // as of a [Wish]
+	Derived Derived // of the target
 }
 
 // Orphans reports whether the manager gives up fields that are to stay: it lets go of them before it applies the rest.

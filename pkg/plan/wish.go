@@ -30,6 +30,8 @@ type Wish struct {
 	// Unseen is there of an apply that is to make its target where it was looked for
 	// among what selectors select only.
 	Unseen *Unseen
+	// Derived are the fields that the action makes of values of Secrets.
+	Derived Derived
 }
 
 // Afterwards stands for what is no action: what a rule prunes, and the finalizer that it takes off.

@@ -106,3 +106,12 @@ func (v *Values) data(value any) any {
 		return v.Mask(fmt.Sprint(value))
 	}
 }
+
+// Whole masks a value whatever it is, but shows that there is none, and words that are shown as they are.
+func (v *Values) Whole(value any) any {
+	text := fmt.Sprint(value)
+	if value == nil || v.except[folded(text)] {
+		return value
+	}
+	return v.Mask(text)
+}

@@ -450,7 +450,7 @@ func (t *ruleEvaluation) wait(decision plan.Decision) (plan.Decision, error) {
 
 // act carries out the actions. Those that read failure come last, and whatever becomes of the others.
 func (t *ruleEvaluation) act(steps []*action.Step) error {
-	t.steps = steps
+	t.steps, t.action.Derived = steps, t.rule.effects().derived
 	reacts := t.rule.effects().reacts
 	if failure, failed := t.snapshot.State.Failures[t.rule.ID]; failed {
 		t.failure = &failure
@@ -489,8 +489,9 @@ func (t *ruleEvaluation) act(steps []*action.Step) error {
 }
 
 func (t *ruleEvaluation) carryOut(step *action.Step, number int, reacts bool) error {
-	before := len(t.action.Wishes)
+	before, events := len(t.action.Wishes), len(t.action.Events)
 	err := step.Evaluate(&t.action)
+	t.mark(step, t.action.Wishes[before:], t.action.Events[events:])
 	type place struct {
 		gvr                          schema.GroupVersionResource
 		namespace, name, subresource string

@@ -14,7 +14,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/template"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
@@ -172,6 +171,9 @@ func (x *explanation) turn(t action.Turn, do func() error) error {
 func (x *explanation) step(step *action.Step, err error) {
 	if len(x.turns) <= mostTurns && slices.ContainsFunc(x.turns, func(t recordedTurn) bool { return t.err != nil }) {
 		err = nil // The turn says so.
+	}
+	for _, t := range x.turns {
+		x.of.mark(step, t.wishes, t.events)
 	}
 	x.steps, x.turns = append(x.steps, recordedStep{step, x.turns, err}), nil
 	x.moment("a time in its actions comes", x.writes(step))
@@ -414,7 +416,7 @@ func (x *explanation) actions() (out []trace.Action) {
 		if wish.Type == plan.Finalize {
 			kind = "finalizer"
 		}
-		wants := []trace.Want{x.want(wish, nil, false)}
+		wants := []trace.Want{x.want(wish, false)}
 		out = append(out, trace.Action{Kind: kind, Reached: true, Count: 1, Turns: []trace.Turn{{Wants: wants}}})
 	}
 	return out
@@ -442,7 +444,7 @@ func (x *explanation) shownTurn(t recordedTurn) trace.Turn {
 	}
 	tells := x.writes(t.Step)
 	for _, wish := range t.wishes {
-		out.Wants = append(out.Wants, x.want(wish, node, tells))
+		out.Wants = append(out.Wants, x.want(wish, tells))
 	}
 	for _, e := range t.events {
 		event := trace.Event{Object: x.object(e.Regarding), Type: e.Type, Reason: x.text(e.Reason), Message: x.text(e.Message)}
@@ -467,36 +469,26 @@ func (x *explanation) element(v any, name string, in *action.Step) trace.Value {
 	return x.value(v, x.tells(name, in) || x.chooses(in))
 }
 
-// want tells what a wish of an action, nil for none, is by itself. Where that tells of a Secret, only the fields that are written there are
-// shown.
-func (x *explanation) want(wish plan.Wish, by *document.Node, tells bool) trace.Want {
+// want tells what a wish is by itself. Where that tells of a Secret, no values are shown.
+func (x *explanation) want(wish plan.Wish, tells bool) trace.Want {
 	built := plan.Build([]plan.Wish{wish}, x.evaluation.set.options)
 	out := trace.Want{Type: wish.Type, Object: x.object(wish.Target), Subresource: wish.Subresource}
 	out.Already = len(built.Operations) == 0 && len(built.Decisions) == 0
 	for _, operation := range built.Operations {
 		out.Count += len(operation.Changes)
 		for _, change := range operation.Changes[:min(len(operation.Changes), mostChanges-len(out.Changes))] {
-			out.Changes = append(out.Changes, x.change(wish, change, by, tells))
+			out.Changes = append(out.Changes, x.change(wish, operation, change, tells))
 		}
 	}
 	return out
 }
 
-func (x *explanation) change(wish plan.Wish, change plan.Change, by *document.Node, tells bool) trace.Change {
-	var field footprint.Tree
-	field.Add(footprint.Fields(change.Path...), footprint.Value)
-	hidden := tells || wish.Target.IsSecret() && !shownOfSecrets.Covers(&field)
-	path, known := slices.Clone(change.Path), len(change.Path)
-	if hidden {
-		known = written(by, change.Path)
-		if change.Path[0] == "data" { // The API server puts stringData there.
-			known = max(known, written(by, append(plan.Path{"stringData"}, change.Path[1:]...)))
-		}
-	}
+func (x *explanation) change(wish plan.Wish, operation plan.Operation, change plan.Change, tells bool) trace.Change {
+	shown, known := operation.Shows(change)
+	hidden := tells || !shown
+	path := slices.Clone(change.Path)
 	for i, step := range path {
-		path[i] = x.values.Key(step)
-		parent, _ := plan.Lookup(wish.Current, change.Path[:i])
-		if i >= known && value.KindOf(parent) != value.List && !isUsual(change.Path[:i+1]) { // A step in a list is an index.
+		if path[i] = x.values.Key(step); i >= known {
 			path[i] = trace.Masked
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/names"
@@ -34,6 +35,9 @@ type effects struct {
 	onDelete  *footprint.Footprint  // of what it does where its finalizer is; nil where it has none
 	steps     []action.Effects      // of [Rule.allSteps]
 	reacts    map[*action.Step]bool // those that read failure
+	// derived are the expressions in actions that may make something of values of Secrets, and derivedFields what each step writes by them.
+	derived       map[*expression.Program]bool
+	derivedFields map[*action.Step]plan.Derived
 }
 
 func (r *Rule) draw() *effects {
@@ -83,6 +87,9 @@ func (r *Rule) draw() *effects {
 	}
 	if secrets := f.out.Lookup(apischema.GroupVersionResource{Version: "v1", Resource: "secrets"}); secrets != nil {
 		secrets.Writes.Alias("stringData", "data") // The API server makes data of it.
+	}
+	if f.readsSecrets() {
+		r.derive(out)
 	}
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,32 +19,15 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
-// shownOfSecrets are the fields of a Secret that are shown as those of every object.
+// shownOfSecrets are the fields of a Secret that are shown as those of every object, and which keys it has.
 var shownOfSecrets = func() *footprint.Tree {
 	out := &footprint.Tree{}
+	out.Add(footprint.Fields("data"), footprint.Length)
 	for _, path := range plan.ShownOfSecrets {
 		out.Add(footprint.Fields(path...), footprint.Value)
 	}
 	return out
 }()
-
-// usual are fields that may be in an object though no action writes them: the engine, or the API server, puts them there.
-var usual = []plan.Path{
-	{"apiVersion"},
-	{"kind"},
-	{"data"},
-	{"metadata", "name"},
-	{"metadata", "namespace"},
-	{"metadata", "ownerReferences"},
-	{"metadata", "finalizers"},
-	{"metadata", "labels", plan.LabelSet},
-	{"metadata", "labels", plan.LabelRule},
-	{"metadata", "labels", plan.LabelOwnerUID},
-}
-
-func isUsual(path plan.Path) bool {
-	return slices.ContainsFunc(usual, func(u plan.Path) bool { return len(path) <= len(u) && slices.Equal(path, u[:len(path)]) })
-}
 
 // secrets decide what people may see of the evaluation of a rule. The values of Secrets are found wherever they are. What is made of
 // one is not shown at all, since a part of a value cannot be found.
@@ -82,14 +64,67 @@ func (s *secrets) learn() {
 	}
 }
 
+// readsSecrets reports whether a hidden field of a Secret is read.
+func (f *footing) readsSecrets() bool {
+	return slices.ContainsFunc(f.out.All(), func(a *footprint.Access) bool {
+		return plan.Object{GVR: a.Resource}.IsSecret() && !shownOfSecrets.Covers(&a.Reads)
+	})
+}
+
+// derive finds what the actions of a rule make of hidden fields of Secrets. An element of forEach tells of one also where a Secret decides for
+// which elements the action is done.
+func (r *Rule) derive(out *effects) {
+	out.derived, out.derivedFields = map[*expression.Program]bool{}, map[*action.Step]plan.Derived{}
+	for i, step := range r.allSteps() {
+		ofLoop := func(p *expression.Program) bool { return slices.ContainsFunc(p.Names(), step.Loop().InLoop) }
+		reads := func(p *expression.Program) bool {
+			f := r.footing()
+			shapes := expression.Shapes(f)
+			if ofLoop(p) {
+				shapes = step.Shapes(f)
+			}
+			p.Shape(shapes).Read(footprint.Value)
+			return f.readsSecrets()
+		}
+		chosen := step.Loop() != nil && step.When() != nil && reads(step.When().Program())
+		for _, body := range out.steps[i].Bodies {
+			for _, p := range body.Programs() {
+				if chosen && ofLoop(p) || reads(p) {
+					out.derived[p] = true
+				}
+			}
+			for _, field := range body.Made(out.derived) {
+				keys, _ := field.Path.Keys()
+				out.derivedFields[step] = append(out.derivedFields[step], plan.DerivedField{Path: keys, Keys: field.Keys})
+			}
+		}
+	}
+}
+
+// mark says of what a step wants what is made of Secrets, if any was read.
+func (t *ruleEvaluation) mark(step *action.Step, wishes []plan.Wish, events []plan.Event) {
+	of := t.rule.effects()
+	if len(of.derived) == 0 {
+		return
+	}
+	secret := t.secret()
+	for i := range wishes {
+		if secret {
+			wishes[i].Derived = of.derivedFields[step]
+		}
+	}
+	for i := range events {
+		if !secret {
+			events[i].Derived = nil
+		}
+	}
+}
+
 // reads reports whether a part of the rule reads a hidden field of a Secret, or a field that a condition compared with one.
 func (s *secrets) reads(part func(*footing)) bool {
 	f := s.rule.footing()
 	part(f)
-	return slices.ContainsFunc(f.out.All(), func(a *footprint.Access) bool {
-		if (plan.Object{GVR: a.Resource}).IsSecret() && !shownOfSecrets.Covers(&a.Reads) {
-			return true
-		}
+	return f.readsSecrets() || slices.ContainsFunc(f.out.All(), func(a *footprint.Access) bool {
 		compared := s.compared.Lookup(a.Resource)
 		return compared != nil && slices.ContainsFunc(a.Reads.List(), func(f footprint.Field) bool { return compared.Reads.Touches(f.Path) })
 	})
@@ -239,45 +274,6 @@ func (s *secrets) namedIn(n *document.Node, step *action.Step, keys ...string) b
 		return strings.Contains(key, "${") && (s.template(e.Key, step) || s.template(e.Value, step)) ||
 			slices.Contains(keys, key) && s.namedIn(e.Value, step, "name", "generateName", "namespace")
 	})
-}
-
-// written is how many steps of a path are written in an action as they are, one below the other: as keys, or in the pointer of a JSON patch.
-func written(n *document.Node, path plan.Path) (steps int) {
-	text, _, templated := strings.Cut(n.Get("path").Text(), "${")
-	if templated {
-		text = text[:max(0, strings.LastIndex(text, "/"))] // The last step is known in part.
-	}
-	if pointer, is := plan.ParsePointer(text); is && len(pointer) <= len(path) && slices.Equal(pointer, path[:len(pointer)]) {
-		steps = len(pointer)
-		if value := n.Get("value"); value != nil && !templated {
-			steps += keys(value, path[steps:])
-		}
-	}
-	for _, e := range n.Entries() {
-		steps = max(steps, written(e.Value, path))
-	}
-	for _, element := range n.Elements() {
-		steps = max(steps, written(element, path))
-	}
-	return max(steps, keys(n, path))
-}
-
-// keys is how many steps of a path are keys of a map, of the map there, and so on. An element of a list is any.
-func keys(n *document.Node, path plan.Path) (steps int) {
-	if len(path) == 0 {
-		return 0
-	}
-	for _, e := range n.Entries() {
-		if e.Key.Text() == path[0] {
-			return 1 + keys(e.Value, path[1:])
-		}
-	}
-	if _, err := strconv.Atoi(path[0]); err == nil {
-		for _, element := range n.Elements() {
-			steps = max(steps, 1+keys(element, path[1:]))
-		}
-	}
-	return steps
 }
 
 // object names one.

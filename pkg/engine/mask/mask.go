@@ -3,6 +3,7 @@ package mask
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -38,7 +39,7 @@ type Evaluation struct {
 // New returns the Masker of an evaluation. It costs nothing where there is nothing to hide.
 func New(of Evaluation) *Masker {
 	if of.isSecret() && of.Watched != nil || len(of.Secrets) > 0 || of.Blind ||
-		slices.ContainsFunc(of.Operations, toSecret) || slices.ContainsFunc(of.Audited, toSecret) {
+		slices.ContainsFunc(of.Operations, hasSecrets) || slices.ContainsFunc(of.Audited, hasSecrets) {
 		return &Masker{values: sync.OnceValue(of.values), blind: of.Blind}
 	}
 	return nil
@@ -46,7 +47,7 @@ func New(of Evaluation) *Masker {
 
 func (of Evaluation) isSecret() bool { return plan.Object{GVR: of.GVR}.IsSecret() }
 
-func toSecret(o plan.Operation) bool { return o.Target.IsSecret() }
+func hasSecrets(o plan.Operation) bool { return o.Target.IsSecret() || len(o.Derived) > 0 }
 
 // values learns the values that were read, or are written. What is cached of a Secret is learned too: another rule has read it.
 func (of Evaluation) values() *redact.Values {
@@ -61,16 +62,7 @@ func (of Evaluation) values() *redact.Values {
 		values.Learn(of.Watched)
 	}
 	for _, o := range slices.Concat(of.Operations, of.Audited) {
-		if !toSecret(o) {
-			continue
-		}
-		values.Learn(o.Body)
-		for _, change := range o.Changes {
-			if len(change.Path) > 0 {
-				values.LearnField(change.Path[0], change.Before)
-				values.LearnField(change.Path[0], change.After)
-			}
-		}
+		Learn(values, o)
 	}
 	for _, o := range of.Operations {
 		values.Except(o.Target.GVR.Resource)
@@ -82,6 +74,49 @@ func (of Evaluation) values() *redact.Values {
 	}
 	values.Text("asked once, they may be asked by several at the same time")
 	return values
+}
+
+// Learn takes what an operation writes to a Secret, or what rules have made of one: an answer may repeat it.
+func Learn(values *redact.Values, o plan.Operation) {
+	secret := o.Target.IsSecret()
+	if secret {
+		values.Learn(o.Body)
+	}
+	for _, change := range o.Changes {
+		shown, known := o.Shows(change)
+		switch {
+		case len(change.Path) == 0:
+		case secret:
+			values.LearnField(change.Path[0], change.Before)
+			values.LearnField(change.Path[0], change.After)
+		case !shown:
+			learn(values, change.After)
+			for _, step := range change.Path[known:] {
+				learn(values, step)
+			}
+		}
+	}
+	for field, name := range map[string]string{"name": o.Target.Name, "namespace": o.Target.Namespace} {
+		if shown, _ := o.Derived.Shows(plan.Path{"metadata", field}); !shown {
+			learn(values, name)
+		}
+	}
+}
+
+// learn takes what was made of a Secret.
+func learn(values *redact.Values, made any) {
+	switch made := made.(type) {
+	case map[string]any:
+		for _, below := range made {
+			learn(values, below)
+		}
+	case []any:
+		for _, element := range made {
+			learn(values, element)
+		}
+	default:
+		values.LearnField("stringData", fmt.Sprint(made))
+	}
 }
 
 // nothing is known to a nil Masker.
@@ -109,6 +144,7 @@ func (m *Masker) Error(err error) error { return m.reasons().Error(err) }
 // Event masks the texts of an Event, but not which object it is about.
 func (m *Masker) Event(e plan.Event) plan.Event {
 	values := m.Known()
+	e = e.Masked(values.Whole)
 	e.Reason, e.Action, e.Message = values.Text(e.Reason), values.Text(e.Action), values.Text(e.Message)
 	return e
 }
@@ -142,24 +178,37 @@ func (m *Masker) Operation(o plan.Operation) plan.Operation {
 	if m == nil {
 		return o
 	}
-	values, secret, target := m.Known(), toSecret(o), o.Target
-	hide := func(field plan.Path, value any) any {
-		if value != nil && !target.Shows(field) {
-			return values.Mask("")
+	return Operation(m.Known(), o)
+}
+
+// Operation is [Masker.Operation] where the values are known.
+func Operation(values *redact.Values, o plan.Operation) plan.Operation {
+	name := func(field, name string) string {
+		if shown, _ := o.Derived.Shows(plan.Path{"metadata", field}); !shown && name != "" {
+			return fmt.Sprint(values.Whole(name))
 		}
-		return values.Tree(value)
+		return values.Text(name)
 	}
-	o.Target, o.Body = m.Object(o.Target), values.Body(secret, o.Body)
-	o.Predicted, o.Unseen, o.Confirm, o.Reads = nil, nil, nil, nil
-	o.Changes = slices.Clone(o.Changes)
-	for i := range o.Changes {
-		change := &o.Changes[i]
-		change.Before, change.After, change.Path = hide(change.Path, change.Before), hide(change.Path, change.After), slices.Clone(change.Path)
+	out := o
+	out.Target.Namespace, out.Target.Name = name("namespace", o.Target.Namespace), name("name", o.Target.Name)
+	out.Body = values.Body(o.Target.IsSecret(), o.Derived.Hide(o.Body, values.Whole))
+	out.Predicted, out.Unseen, out.Confirm, out.Reads = nil, nil, nil, nil
+	out.Changes = slices.Clone(o.Changes)
+	for i := range out.Changes {
+		change := &out.Changes[i]
+		shown, known := o.Shows(*change)
+		hide := values.Whole
+		if shown {
+			hide = values.Tree
+		}
+		change.Before, change.After, change.Path = hide(change.Before), hide(change.After), slices.Clone(change.Path)
 		for j, step := range change.Path {
-			change.Path[j] = values.Key(step)
+			if change.Path[j] = values.Key(step); j >= known {
+				change.Path[j] = values.Mask(step)
+			}
 		}
 	}
-	return o
+	return out
 }
 
 // Context masks what the Kubernetes client logs of requests: their addresses have names of objects in them, and the API

@@ -45,6 +45,8 @@ type Evaluation struct {
 	Current     map[string]any // the object as stored; read only
 	Expressions *expression.Evaluation
 	Related     *lookup.Reader
+	// Derived are the expressions that may make something of values of Secrets.
+	Derived map[*expression.Program]bool
 	// Around is called for each time that a step is carried out, and calls what does so. It may be nil.
 	Around func(t Turn, do func() error) error
 

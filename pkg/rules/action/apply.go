@@ -207,6 +207,7 @@ func (a *apply) Effects(t Traces) Effects {
 	out := Effects{
 		Requests: a.requests(t, verbs...),
 		Leaves:   []plan.Leftover{{GVR: a.declaration.GVR, Kind: plan.LeftChildren, Prune: a.prune}},
+		Bodies:   []*template.Body{a.body},
 	}
 	if !a.keep {
 		out.Requests = append(out.Requests, record(t.watching())...)

@@ -93,7 +93,7 @@ func (c *create) Evaluate(e *Evaluation) error {
 func (c *create) Effects(t Traces) Effects {
 	c.in.Footprint(t.Footprint, t.Shapes)
 	c.trace(t)
-	out := Effects{Requests: c.requests(t, footprint.Verb{Name: "create"}), Leaves: []plan.Leftover{{GVR: c.declaration.GVR, Kind: plan.LeftCreated}}}
+	out := Effects{Requests: c.requests(t, footprint.Verb{Name: "create"}), Leaves: []plan.Leftover{{GVR: c.declaration.GVR, Kind: plan.LeftCreated}}, Bodies: []*template.Body{c.body}}
 	out.Requests[0].Nameless = true
 	return out
 }

@@ -53,6 +53,8 @@ type Effects struct {
 	Leaves []plan.Leftover
 	// Writes are the fields that it sets on objects that exist.
 	Writes []Write
+	// Bodies are the templates of what it writes or tells.
+	Bodies []*template.Body
 }
 
 // Shapes adds the names of forEach to those of the rule. It may be called of a nil step.

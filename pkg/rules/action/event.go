@@ -80,6 +80,14 @@ func (e *event) Evaluate(evaluation *Evaluation) error {
 			return wrong
 		}
 		*texts[f.at] = text
+		parts, err := f.body.Parts(evaluation.Expressions, evaluation.Derived)
+		if err != nil {
+			return err
+		}
+		if parts != nil && texts[f.at] != &out.Type { // It has two values, and the API server takes no other.
+			out.Derived = append(out.Derived, make([][]string, len(texts)-len(out.Derived))...)
+			out.Derived[f.at] = parts
+		}
 	}
 	for _, subject := range subjects {
 		out.Regarding = subject.Object
@@ -101,8 +109,11 @@ func (e *event) Check(c Checking) document.Errors {
 
 // Effects implements [Action].
 func (e *event) Effects(t Traces) Effects {
+	var out Effects
 	for _, f := range e.fields {
 		t.value(f.body)
+		out.Bodies = append(out.Bodies, f.body)
 	}
-	return Effects{Requests: record(e.target.about(t.targets(&e.target)))}
+	out.Requests = record(e.target.about(t.targets(&e.target)))
+	return out
 }

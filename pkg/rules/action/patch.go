@@ -340,7 +340,7 @@ func (p *patch) Effects(t Traces) (out Effects) {
 			verbs = append(verbs, footprint.Verb{Name: "patch"})
 		}
 	}
-	out.Requests = send(p.target.about(of), verbs...)
+	out.Requests, out.Bodies = send(p.target.about(of), verbs...), []*template.Body{p.body}
 	if resources == nil || p.subresource != "" && p.subresource != "status" {
 		return out
 	}

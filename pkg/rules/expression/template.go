@@ -140,6 +140,25 @@ func (t *Template) Eval(e *Evaluation) (any, error) {
 	return text.String(), nil
 }
 
+// Cut returns the text of Eval in parts: every second one is what some expressions make.
+func (t *Template) Cut(e *Evaluation, by map[*Program]bool) ([]string, error) {
+	parts := []string{""}
+	for i, p := range t.parts {
+		piece, err := p.text(e)
+		if err != nil {
+			return nil, syntax.Shift(err, p.Offset)
+		}
+		parts[len(parts)-1] += t.texts[i]
+		if by[p.Program] {
+			parts = append(parts, piece, "")
+		} else {
+			parts[len(parts)-1] += piece
+		}
+	}
+	parts[len(parts)-1] += t.texts[len(t.parts)]
+	return parts, nil
+}
+
 // text evaluates an expression inside a text.
 func (p Part) text(e *Evaluation) (string, error) {
 	v, err := p.Program.Eval(e)

@@ -1,6 +1,8 @@
 package template
 
 import (
+	"slices"
+
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
@@ -55,6 +57,54 @@ func (b *Body) written(names expression.Shapes, writes *footprint.Tree, path foo
 		b.read(names)
 		writes.Add(path, footprint.Value)
 	}
+}
+
+// Made is a field to which a body gives what one of some expressions makes: a value, or a key of the map there.
+type Made struct {
+	Path footprint.Path
+	Keys bool
+}
+
+// Made lists such fields of a manifest, or of the body of a patch, and all fields beside such a key. A list is one field.
+func (b *Body) Made(by map[*expression.Program]bool) []Made {
+	if b.has(by) && b.node.Kind() == document.KindList {
+		return b.patchMade(by)
+	}
+	return b.made(nil, nil, by, false)
+}
+
+func (b *Body) made(found []Made, path footprint.Path, by map[*expression.Program]bool, beside bool) []Made {
+	if !b.isMap() && (beside || b.has(by)) {
+		return append(found, Made{path, false})
+	}
+	for _, e := range b.entries {
+		if _, whole := e.key.text(); e.key.has(by) || !whole && e.value.has(by) {
+			found, beside = append(found, Made{path, true}), true
+		}
+	}
+	for _, e := range b.entries {
+		if key, whole := e.key.text(); whole {
+			found = e.value.made(found, path.Then(footprint.Key(key)), by, beside)
+		}
+	}
+	return found
+}
+
+// has reports whether an expression in the body is one of those. There may be no body.
+func (b *Body) has(some map[*expression.Program]bool) bool {
+	return b != nil && slices.ContainsFunc(b.Programs(), func(p *expression.Program) bool { return some[p] })
+}
+
+// Parts are the text that the body gives, cut: every second part is what some expressions make. It is nil where there are none.
+func (b *Body) Parts(e *expression.Evaluation, by map[*expression.Program]bool) ([]string, error) {
+	if len(by) == 0 || !b.has(by) {
+		return nil, nil
+	}
+	parts, err := b.program.Cut(e, by)
+	if err != nil {
+		return nil, Locate(b.node, err)
+	}
+	return parts, nil
 }
 
 // Leaf is a field that a body writes as a whole.

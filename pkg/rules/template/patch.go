@@ -111,6 +111,31 @@ func (b *Body) PatchedLeaves() (found []Leaf) {
 	return found
 }
 
+// patchMade is [Body.Made] for a JSON patch, which may also take a value from a field that it has made so.
+func (b *Body) patchMade(by map[*expression.Program]bool) (found []Made) {
+	operations, known := b.operations()
+	if !known {
+		return []Made{{}}
+	}
+	for _, o := range operations {
+		pointer, whole := o["path"].text()
+		at, from := place(pointer, whole), place(o["from"].text())
+		taken := o["from"] != nil && slices.ContainsFunc(found, func(made Made) bool {
+			n := min(len(made.Path), len(from))
+			return slices.Equal(made.Path[:n], from[:n])
+		})
+		switch value := o["value"]; {
+		case taken, o["path"].has(by), o["from"].has(by), o["op"].has(by):
+			found = append(found, Made{at, true})
+		case value.has(by) && whole && len(at) == strings.Count(pointer, "/"):
+			found = value.made(found, at, by, false)
+		case value.has(by):
+			found = append(found, Made{at, true})
+		}
+	}
+	return found
+}
+
 // CheckPatch is Check for a JSON patch of something of that type.
 func (b *Body) CheckPatch(c Context, of *schema.Type) document.Errors {
 	d := &draft{context: c, how: schema.Whole}

@@ -15,6 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
@@ -34,6 +35,7 @@ type history struct {
 	engine.NopObserver
 	cluster *cluster.Cluster
 	secrets *redact.Values
+	derived derivedFields
 	// said is the last decision on each rule and object.
 	said map[said]Decision
 	// moves are the writes of the phase, for the path of a cycle.
@@ -48,6 +50,16 @@ type history struct {
 	looked      func(rules.Snapshot, []plan.Decision) // told of each evaluation, nil for nobody
 }
 
+// derivedFields are those of objects, by their names, that rules have made of values of Secrets.
+type derivedFields map[string]plan.Derived
+
+// learnFrom has the mask know what an operation tells of Secrets.
+func (h *history) learnFrom(o plan.Operation) {
+	mask.Learn(h.secrets, o)
+	name := o.Target.String()
+	h.derived[name] = h.derived[name].With(o.Derived...)
+}
+
 // said is of what a decision is.
 type said struct {
 	key  engine.Key
@@ -55,7 +67,7 @@ type said struct {
 }
 
 func newHistory(c *cluster.Cluster, secrets *redact.Values, looked func(rules.Snapshot, []plan.Decision)) *history {
-	h := &history{cluster: c, secrets: secrets, looked: looked, said: map[said]Decision{}, events: map[string]bool{}, explained: map[string]bool{}}
+	h := &history{cluster: c, secrets: secrets, looked: looked, derived: derivedFields{}, said: map[said]Decision{}, events: map[string]bool{}, explained: map[string]bool{}}
 	h.take()
 	return h
 }
@@ -123,6 +135,7 @@ func (h *history) Write(ctx context.Context, operation plan.Operation) write.Res
 	h.cluster.Requests() // Those of the cluster itself.
 	result := h.cluster.Write(ctx, operation)
 	h.moves = append(h.moves, operation)
+	h.learnFrom(operation)
 	if result.Err != nil {
 		h.explained[result.Err.Error()] = true
 	}
@@ -138,9 +151,7 @@ func (h *history) Write(ctx context.Context, operation plan.Operation) write.Res
 // Wrote implements [engine.Observer]: what is audited is not sent.
 func (h *history) Wrote(operation plan.Operation, class write.Class) {
 	if class == write.Audited {
-		if operation.Target.IsSecret() {
-			h.secrets.Learn(Plain(operation.Body))
-		}
+		h.learnFrom(operation)
 		h.phase.Audited = append(h.phase.Audited, h.unsent(operation))
 	}
 }
@@ -149,8 +160,9 @@ func (h *history) Wrote(operation plan.Operation, class write.Class) {
 // may never have been told: the requests say whether there was one before.
 func (h *history) Record(ctx context.Context, e plan.Event, again bool) error {
 	h.cluster.Requests() // Those of the cluster itself.
-	event := Event{Object: e.Regarding.String(), Rule: e.Rule.String(), Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Message, Evaluation: h.evaluations}
 	h.explained[e.Message] = true
+	e = e.Masked(h.secrets.Whole) // As an engine that masks has it recorded.
+	event := Event{Object: e.Regarding.String(), Rule: e.Rule.String(), Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Message, Evaluation: h.evaluations}
 	if err := h.cluster.Record(ctx, e, again); err != nil {
 		event.Answer = err.Error()
 		h.explained[event.Answer] = true
@@ -234,14 +246,15 @@ func (h *history) restless(err error) error {
 // described is a write in one line, with what it changes where that is no secret.
 func described(hidden *redact.Values, move plan.Operation) string {
 	var changes []string
-	for _, change := range move.Changes {
+	told := mask.Operation(hidden, move)
+	for i, change := range told.Changes {
 		text := change.Path.String()
-		if move.Target.Shows(change.Path) {
+		if shown, _ := move.Shows(move.Changes[i]); shown {
 			text += ": " + shownValue(hidden, change.Before) + " -> " + shownValue(hidden, change.After)
 		}
 		changes = append(changes, text)
 	}
-	out := titleOf(move)
+	out := titleOf(told)
 	if len(changes) > 0 {
 		out += ": " + strings.Join(changes, ", ")
 	}

@@ -2,9 +2,9 @@ package scenario
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
@@ -111,8 +111,8 @@ type Changed struct {
 	Now map[string]any `json:"now,omitempty"`
 }
 
-// hide masks what is shown of a phase: the values of Secrets, and text that a rule made of them.
-func hide(v *redact.Values, p *Phase) {
+// hide masks what is shown of a phase: the values of Secrets, and what rules made of them, which is in derived fields of objects.
+func hide(v *redact.Values, derived derivedFields, p *Phase) {
 	text := func(all ...*string) {
 		for _, one := range all {
 			*one = v.Text(*one)
@@ -126,16 +126,13 @@ func hide(v *redact.Values, p *Phase) {
 	for _, writes := range [][]Write{p.Writes, p.Audited} {
 		for i := range writes {
 			w := &writes[i]
-			w.Body = hideBody(v, w.Object, w.Body)
-			text(&w.Object, &w.Answer, &w.Operation.Target.Namespace, &w.Operation.Target.Name)
-			w.Operation.Changes = slices.Clone(w.Operation.Changes)
+			was := w.Operation
+			w.Operation, w.Body = mask.Operation(v, was), hideBody(v, derived, w.Object, w.Body)
+			w.Object = w.Operation.Target.String()
+			text(&w.Answer)
 			for j := range w.Operation.Changes {
-				change := &w.Operation.Changes[j]
-				change.Before, change.After = compare.TellApart(change.Before, change.After, v.Tree(change.Before), v.Tree(change.After))
-				change.Path = slices.Clone(change.Path)
-				for k, step := range change.Path {
-					change.Path[k] = v.Key(step)
-				}
+				change, was := &w.Operation.Changes[j], was.Changes[j]
+				change.Before, change.After = compare.TellApart(was.Before, was.After, change.Before, change.After)
 			}
 		}
 	}
@@ -145,8 +142,8 @@ func hide(v *redact.Values, p *Phase) {
 	}
 	for i := range p.Objects {
 		object := &p.Objects[i]
-		object.Now, _ = hideBody(v, object.Object, object.Now).(map[string]any)
-		object.Patch, _ = hideBody(v, object.Object, object.Patch).(map[string]any)
+		object.Now, _ = hideBody(v, derived, object.Object, object.Now).(map[string]any)
+		object.Patch, _ = hideBody(v, derived, object.Object, object.Patch).(map[string]any)
 		text(&object.Object)
 	}
 	for i := range p.Failures {
@@ -159,11 +156,11 @@ func hide(v *redact.Values, p *Phase) {
 
 // hideBody hides what is in an object of the name, or in a body that is written to it. No other resource has the name
 // of Secrets in the groups that a simulated cluster has by itself, and to mask too much does no harm.
-func hideBody(v *redact.Values, name string, body any) any {
+func hideBody(v *redact.Values, derived derivedFields, name string, body any) any {
 	if fields, is := body.(map[string]any); is && fields == nil {
 		return nil
 	}
-	return v.Body(strings.HasPrefix(name, "secrets "), body)
+	return v.Body(strings.HasPrefix(name, "secrets "), derived[name].Hide(body, v.Whole))
 }
 
 // hideError hides what an error tells, which is then all that is left of it but for its place in the rules.

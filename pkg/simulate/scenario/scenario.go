@@ -292,7 +292,7 @@ func (s *Scenario) Phases() []Phase {
 	out := s.phases
 	s.phases = nil
 	for i := range out {
-		hide(s.secrets, &out[i])
+		hide(s.secrets, s.history.derived, &out[i])
 	}
 	return out
 }
@@ -323,7 +323,7 @@ func (s *Scenario) States() []State {
 				out[i][name] = s.secrets.Tree(is)
 				continue
 			}
-			out[i][s.secrets.Text(name)] = hideBody(s.secrets, name, is)
+			out[i][s.secrets.Text(name)] = hideBody(s.secrets, s.history.derived, name, is)
 		}
 	}
 	return out
