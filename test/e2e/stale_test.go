@@ -149,7 +149,9 @@ func TestConfirmingIsShared(t *testing.T) {
 	made := way.Since(before, storing)
 	most := 1 + int(time.Since(began)/(informer.MaxStaleness/2))
 	of := func(verb string) int {
-		return len(way.Since(before, func(r proxy.Request) bool { return r.Resource == "tidbclusters" && r.Verb == verb }))
+		return len(way.Since(before, func(r proxy.Request) bool { // Elsewhere it looks for what earlier tests have left.
+			return r.Resource == "tidbclusters" && r.Namespace == namespace && r.Verb == verb
+		}))
 	}
 	reads, versions := of("get"), of("list")
 	t.Logf("%d reads and %d versions for %d writes", reads, versions, len(made))
