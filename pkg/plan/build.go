@@ -151,7 +151,7 @@ type draftedObject struct {
 	// asked is current with all that actions have asked for and that is left out of the operations, for nothing would come of it alone, such
 	// as an empty list. A later action may fill it.
 	asked     map[string]any
-	positions *positions
+	positions positions
 }
 
 // assemble turns each batch into an operation, or says whose wishes cannot be
@@ -163,7 +163,7 @@ func (b builder) assemble(all []batch) (out []Operation, failed []Decision) {
 		target := joined[0].Target
 		if objects[target] == nil {
 			current := joined[0].Current
-			objects[target] = &draftedObject{current, current, positionsOf(current)}
+			objects[target] = &draftedObject{current: current, asked: current, positions: positionsOf(current)}
 		}
 		object := objects[target]
 		mark, asked := object.positions.mark(), object.asked
@@ -295,7 +295,7 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 		object.ask(wish, sent, after, asks)
 		if len(changed) > 0 {
 			written = append(written, changed...)
-			operation.Changes = append(operation.Changes, changes(wish.Rule, b.Stored(wish.Target, after), b.Stored(wish.Target, next))...)
+			operation.Changes = append(operation.Changes, b.storedChanges(wish, changed, after, next)...)
 			if wish.Type == JSON {
 				operation.Type = JSON
 				steps = append(steps, sent...)
@@ -326,6 +326,15 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 		operation.Body = MergePatch(current, after)
 	}
 	return failed
+}
+
+// storedChanges are the changes of a wish from one object to another, as both are stored, where these are the changes as they are.
+func (b builder) storedChanges(w Wish, changed []Change, before, after map[string]any) []Change {
+	was, is := b.Stored(w.Target, before), b.Stored(w.Target, after)
+	if memory(was) == memory(before) && memory(is) == memory(after) {
+		return changed
+	}
+	return changes(w.Rule, was, is)
 }
 
 // carry keeps each rule once, in the order of their first change.

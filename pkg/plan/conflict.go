@@ -164,7 +164,7 @@ func (w Wish) claims(g Grain) (out []claim) {
 	case []any:
 		operations, _ := parseJSONPatch(body) // A patch that is wrong fails when it is applied.
 		d := newDraft(w.Current)
-		d.positions = positionsOf(w.Current)
+		d.positions = new(positionsOf(w.Current))
 		d.positions.begin(w.Rule)
 		for _, op := range operations {
 			for _, c := range op.claims(d) {

@@ -11,7 +11,7 @@ import (
 // positions knows where the elements of the lists of an object are while a plan changes it. Every JSON patch of the plan counts them as
 // they were read, and as its own operations have moved them: it knows nothing of the other patches.
 type positions struct {
-	root    *node
+	root    node
 	patch   int  // the number of the patch that is applied
 	rule    Rule // that has written it
 	journal []saved
@@ -46,7 +46,7 @@ type saved struct {
 	was node
 }
 
-func positionsOf(object map[string]any) *positions { return &positions{root: &node{read: object}} }
+func positionsOf(object map[string]any) positions { return positions{root: node{read: object}} }
 
 // begin is called before each patch.
 func (p *positions) begin(rule Rule) (mark int) {
@@ -96,7 +96,7 @@ type spot struct {
 
 // locate follows a path through an object as it is. With insert, its last step is the place of a new element.
 func (p *positions) locate(object any, path Path, insert bool) (s spot, err error) {
-	at, n := object, p.root
+	at, n := object, &p.root
 	s.path, s.read, s.lists = make(Path, 0, len(path)), make(Path, 0, len(path)), make([]*node, 0, len(path))
 	for i, step := range path {
 		if n != nil && n.written == p.patch {

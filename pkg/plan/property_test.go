@@ -187,6 +187,9 @@ func (w *world) drawRule(t *rapid.T, name string) {
 		target := rapid.SampledFrom([]string{"p", "q", "new"}).Draw(t, "target")
 		wish := Wish{Rule: rule(name), Target: cluster{"p": "", "q": ""}.object(target)}
 		wish.Type = rapid.SampledFrom([]Type{Merge, JSON, Apply, Finalize, Delete}).Draw(t, "type")
+		if wish.Type == Finalize && target == "q" { // A rule holds no other object than the one that it watches.
+			target, wish.Target = "p", identityOf("p")
+		}
 		if target == "new" {
 			w.comesOrGoes = true
 			wish.Type = rapid.SampledFrom([]Type{Apply, Create}).Draw(t, "type")

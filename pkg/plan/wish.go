@@ -201,7 +201,7 @@ func (o *draftedObject) follow(w Wish, current map[string]any) (after, asks map[
 	switch w.Type {
 	case JSON:
 		d := newDraft(current)
-		d.positions, d.asked = o.positions, o.asked
+		d.positions, d.asked = &o.positions, o.asked
 		err = d.patch(w.Body)
 		after, sent = w.Target.returned(d.object()), d.sent
 		asks = after
