@@ -123,7 +123,7 @@ func (g *positionsCase) object() map[string]any {
 	}
 	texts := []any{}
 	for range g.IntN(4) {
-		texts = append(texts, []string{"a", "b", "c"}[g.IntN(3)])
+		texts = append(texts, g.name()) // To move one of two equal ones changes nothing, and is left out.
 	}
 	return map[string]any{"spec": map[string]any{"l": list, "s": texts}}
 }
@@ -151,8 +151,12 @@ func (g *positionsCase) wishes(object map[string]any) (wishes []Wish, patches []
 			if op.wants != nil {
 				patch.wants = append(patch.wants, op.wants)
 			}
+			if op.into != nil {
+				patch.wants = append(patch.wants, op.into.child("+"))
+			}
 		}
-		if w.Body = steps; len(steps) > 0 {
+		// A patch that only puts an equal element in the place of another one changes nothing, and is left out.
+		if w.Body = steps; !Equal(plainOf(alone), object) {
 			wishes, patches = append(wishes, w), append(patches, patch)
 		}
 	}
@@ -184,6 +188,8 @@ type modelOperation struct {
 	index int
 	value any
 	to    string
+	into  Path // of moveInto and copyInto
+	place int
 	wants Path
 }
 
@@ -206,16 +212,21 @@ func (g *positionsCase) operation(alone map[string]any, patch int) (o modelOpera
 	if isElement {
 		added = map[string]any{"name": added, "x": int64(1)}
 	}
-	o.op = []string{"remove", "remove", "add", "append", "replace", "field", "test", "move", "copy"}[g.IntN(9)]
+	o.op = []string{"remove", "remove", "add", "append", "replace", "field", "test", "move", "copy", "moveInto", "moveInto", "copyInto"}[g.IntN(12)]
 	if o.index == len(view) && o.op != "append" {
 		o.op = "add"
 	}
-	if o.op == "copy" && g.several || o.op == "field" && (!isElement || field == "y") {
+	if (o.op == "copy" || o.op == "copyInto") && g.several || o.op == "field" && (!isElement || field == "y") {
 		o.op = "remove"
+	}
+	if o.op == "field" {
+		if _, isMap := view[o.index].value.(map[string]any); !isMap {
+			o.op = "remove" // A text was moved here.
+		}
 	}
 	if o.op == "add" || o.op == "append" {
 		o.wants = read.child("+")
-	} else if view[o.index].read >= 0 && o.op != "test" && o.op != "copy" {
+	} else if view[o.index].read >= 0 && o.op != "test" && o.op != "copy" && o.op != "copyInto" {
 		o.wants = read.child(strconv.Itoa(view[o.index].read))
 	}
 	o.value = added
@@ -235,6 +246,23 @@ func (g *positionsCase) operation(alone map[string]any, patch int) (o modelOpera
 	case "move", "copy":
 		o.to = g.name()
 		o.step = map[string]any{"op": o.op, "from": at.Pointer(), "path": "/spec/" + o.to}
+	case "moveInto", "copyInto":
+		// The place is counted without the element that is moved.
+		o.into = o.list
+		if g.IntN(3) == 0 {
+			o.into = Path{"spec", "l"}
+		}
+		if o.op == "copyInto" {
+			o.into = Path{"spec", "s"} // Two equal elements in one list cannot be told apart.
+		}
+		if dest, _, err := modelList(alone, o.into, patch); err == nil && dest != nil {
+			size := len(dest.view(patch))
+			if o.op == "moveInto" && dest == list {
+				size--
+			}
+			o.place = g.IntN(size + 1)
+		}
+		o.step = map[string]any{"op": o.op[:4], "from": at.Pointer(), "path": o.into.child(strconv.Itoa(o.place)).Pointer()}
 	default:
 		o.step = step(o.op, at, added)
 	}
@@ -242,7 +270,10 @@ func (g *positionsCase) operation(alone map[string]any, patch int) (o modelOpera
 }
 
 // modelCells are the elements of a list, each at its place for ever.
-type modelCells struct{ cells []*modelCell }
+type modelCells struct {
+	cells []*modelCell
+	views map[int][]*modelCell // by patch
+}
 
 type modelCell struct {
 	value   any
@@ -251,14 +282,40 @@ type modelCell struct {
 	removed int // the patch that has removed it, 0 for none
 }
 
-// view are the elements that a patch counts.
-func (l *modelCells) view(patch int) (out []*modelCell) {
-	for _, cell := range l.cells {
-		if cell.removed != patch && (cell.read >= 0 || cell.patch == patch) {
-			out = append(out, cell)
+// view are the elements that a patch counts: those that were read, as it has moved them itself.
+func (l *modelCells) view(patch int) []*modelCell {
+	if l.views[patch] == nil {
+		var out []*modelCell
+		for _, cell := range l.cells {
+			if cell.read >= 0 {
+				out = append(out, cell)
+			}
 		}
+		slices.SortFunc(out, func(a, b *modelCell) int { return a.read - b.read })
+		if l.views == nil {
+			l.views = map[int][]*modelCell{}
+		}
+		l.views[patch] = out
 	}
-	return out
+	return l.views[patch]
+}
+
+// insert puts a cell before what the patch sees at an index, and takes it away from where it was.
+func (l *modelCells) insert(cell *modelCell, index, patch int) {
+	is := func(c *modelCell) bool { return c == cell }
+	l.cells = slices.DeleteFunc(l.cells, is)
+	view := l.view(patch)
+	place := len(l.cells)
+	if index < len(view) {
+		place = slices.Index(l.cells, view[index])
+	}
+	l.cells = slices.Insert(l.cells, place, cell)
+	l.views[patch] = slices.Insert(view, index, cell)
+}
+
+func (l *modelCells) remove(cell *modelCell, patch int) {
+	cell.removed = patch
+	l.views[patch] = slices.DeleteFunc(slices.Clone(l.view(patch)), func(c *modelCell) bool { return c == cell })
 }
 
 func modelOf(value any) any {
@@ -336,21 +393,37 @@ func (p modelPatch) applyTo(object map[string]any, patch int) error {
 		}
 		view := list.view(patch)
 		if strings.HasPrefix(o.op, "a") {
-			place := len(list.cells)
-			if o.op == "add" && o.index < len(view) {
-				place = slices.Index(list.cells, view[o.index])
+			index := len(view)
+			if o.op == "add" {
+				index = o.index
 			}
-			list.cells = slices.Insert(list.cells, place, &modelCell{value: modelOf(o.value), read: -1, patch: patch})
+			list.insert(&modelCell{value: modelOf(o.value), read: -1, patch: patch}, index, patch)
 			continue
 		}
 		cell := view[o.index]
 		if cell.removed > 0 && o.op != "remove" {
 			return errTaken
 		}
+		var dest *modelCells
+		if o.into != nil {
+			var toGone bool
+			if o.op == "moveInto" {
+				list.remove(cell, patch)
+			}
+			if dest, toGone, err = modelList(object, o.into, patch); err != nil || dest == nil {
+				return fmt.Errorf("no list %v", o.into)
+			}
+			if toGone {
+				return errTaken
+			}
+			if o.place > len(dest.view(patch)) {
+				return errors.New("place")
+			}
+		}
 		spec := object["spec"].(map[string]any)
 		switch o.op {
 		case "remove":
-			cell.removed = patch
+			list.remove(cell, patch)
 		case "replace":
 			cell.value = modelOf(o.value)
 		case "field":
@@ -358,7 +431,18 @@ func (p modelPatch) applyTo(object map[string]any, patch int) error {
 		case "copy":
 			spec[o.to] = modelOf(plainOf(cell.value))
 		case "move":
-			spec[o.to], cell.removed = plainOf(cell.value), patch
+			spec[o.to] = plainOf(cell.value)
+			list.remove(cell, patch)
+		case "moveInto":
+			moved := cell
+			if dest != list {
+				moved = &modelCell{value: modelOf(plainOf(cell.value)), read: -1, patch: patch}
+			} else {
+				cell.removed = 0
+			}
+			dest.insert(moved, o.place, patch)
+		case "copyInto":
+			dest.insert(&modelCell{value: modelOf(plainOf(cell.value)), read: -1, patch: patch}, o.place, patch)
 		}
 	}
 	return nil
