@@ -199,11 +199,11 @@ func show(result *write.Result, object plan.Object, there map[string]any) {
 	}
 }
 
-// predict returns an operation with what it does to the object as it is live, if that takes fields away which the manager gives up: a
-// cache may not have them, and has no entries of other managers. Where that cannot be read, or is another version, the operation is sent
+// predict returns an operation with what it does to the object as it is live, if that takes fields away which the manager gives up, or
+// takes over from former ones: a cache may not have them, and has no entries of clients that are no rules. Where that cannot be read, or is another version, the operation is sent
 // as it was decided, and the API server says what becomes of it.
 func (v *verifier) predict(ctx context.Context, now *active, o plan.Operation) plan.Operation {
-	if !o.GivesUp || o.Orphans() || o.Target.UID == "" {
+	if !o.GivesUp && !o.TakesOver || o.Orphans() || o.Target.UID == "" {
 		return o
 	}
 	there, err := v.live.Get(live.Keeping(ctx, nil), o.Target.GVR, o.Target.Namespace, o.Target.Name)

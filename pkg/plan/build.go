@@ -428,7 +428,16 @@ func (o Options) applied(operation Operation, current map[string]any) map[string
 	case operation.Orphans():
 		manager = ""
 	}
-	return o.Applied(operation.Target.GVR, operation.Subresource, manager, current, body)
+	var entries []any
+	if operation.TakesOver {
+		entries = operation.takenOver(current)
+	}
+	if entries == nil {
+		return o.Applied(operation.Target.GVR, operation.Subresource, manager, current, body)
+	}
+	after := o.Applied(operation.Target.GVR, operation.Subresource, manager, WithField(current, managedFieldsPath, entries), body)
+	stored, _ := Lookup(current, managedFieldsPath)
+	return WithField(after, managedFieldsPath, stored)
 }
 
 // Over turns an apply that was to make its target to an object that turned out to have

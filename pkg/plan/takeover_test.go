@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // TestTakeOver holds that what a former manager owns in the place of a rule is the rule's before it applies a child, and that what others
@@ -83,6 +84,28 @@ func TestTakeOver(t *testing.T) {
 				t.Error("the object was changed")
 			}
 		})
+	}
+}
+
+// TestTakenOverIsPredicted holds that an apply is predicted as the manager of what it takes over before: it removes that.
+func TestTakenOverIsPredicted(t *testing.T) {
+	const mark = `"f:metadata": {"f:labels": {"f:dyncontroller.dev/set": {}}}`
+	var owned map[string]any
+	o := Options{Applied: func(_ schema.GroupVersionResource, _, manager string, object, body map[string]any) map[string]any {
+		owned = ownedFields(object, manager, "")
+		return mergePatched(object, body)
+	}}
+	current := decode[map[string]any](t, `{metadata: {managedFields: [{manager: `+rule("b").FieldManager()+`, operation: Apply, fieldsV1: {`+mark+`, "f:data": {"f:a": {}, "f:b": {}}}}]}, data: {a: "1", b: "1"}}`)
+	wish := Wish{
+		Rule: rule("a"), Type: Apply, Force: true, Current: current,
+		Body: decode[map[string]any](t, `{metadata: {labels: {dyncontroller.dev/set: `+rule("a").SetID()+`}}, data: {a: "1"}}`),
+	}
+	all := Build([]Wish{wish}, o).Operations
+	if diff := cmp.Diff(`{"f:data":{"f:a":{},"f:b":{}},"f:metadata":{"f:labels":{"f:dyncontroller.dev/set":{}}}}`, encode(t, owned)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if entries := elements(all[0].Predicted, managedFieldsPath...); len(entries) != 1 || entries[0]["manager"] != rule("b").FieldManager() {
+		t.Errorf("it predicts other entries: %v", entries)
 	}
 }
 

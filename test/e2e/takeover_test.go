@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -101,13 +102,16 @@ func shopIn(t *testing.T, namespace string) shop {
 	}
 }
 
-// becomes runs rules until they are settled, and waits for what becomes of the shop.
-func (s site) becomes(t *testing.T, namespace string, more map[string]any, options ...string) {
+// becomes runs rules until they are settled, and waits for what becomes of the shop. It returns what a dry run and the run say.
+func (s site) becomes(t *testing.T, namespace string, more map[string]any, options ...string) (said [2]string) {
 	t.Helper()
 	args := append([]string{"--namespace", namespace, "--instance", namespace, "--rules", rulesFile(t, namespace, s.text())}, options...)
-	if output, code := once(t, args...); code != 0 {
+	said[0], _ = once(t, append(args, "--dry-run=server")...)
+	output, code := once(t, args...)
+	if code != 0 {
 		t.Fatalf("it ended with %d:\n%s", code, output)
 	}
+	said[1] = output
 	want := shop{
 		Ports: []any{int64(80)}, ContainerPorts: []any{int64(80)}, Env: []any{"TOKEN", "plain"},
 		Data: map[string]any{"image": "1", s.data: "1"}, Labels: map[string]string{s.label: "yes"},
@@ -122,6 +126,19 @@ func (s site) becomes(t *testing.T, namespace string, more map[string]any, optio
 	}
 	if output, code := once(t, args...); code != 0 || !strings.Contains(output, "0 writes") && !strings.Contains(output, "no write") {
 		t.Errorf("a second run ended with %d:\n%s", code, output)
+	}
+	return said
+}
+
+// tellRemovals fails where what was said does not name what the change from the old to the new site removes.
+func tellRemovals(t *testing.T, said ...string) {
+	t.Helper()
+	for _, text := range said {
+		for _, what := range []string{"spec.ports[port=80]", "containers[name=web].ports[containerPort=80]", "env[name=TOKEN].value", "data.old", "metadata.labels.tier"} {
+			if !regexp.MustCompile(regexp.QuoteMeta(what) + ": .* -> none").MatchString(text) {
+				t.Errorf("it does not tell that %s is removed:\n%s", what, text)
+			}
+		}
 	}
 }
 
@@ -140,7 +157,8 @@ func TestFormerManagers(t *testing.T) {
 		oldSite.becomes(t, namespace, nil)
 		renamed := newSite
 		renamed.rule = "new"
-		renamed.becomes(t, namespace, nil)
+		said := renamed.becomes(t, namespace, nil)
+		tellRemovals(t, said[:]...)
 		for _, entry := range get(t, configmaps, namespace, "shop").GetManagedFields() {
 			if entry.Manager != get(t, configmaps, namespace, "shop").GetManagedFields()[0].Manager {
 				t.Errorf("the former rule owns something still: %v", entry)
@@ -152,7 +170,8 @@ func TestFormerManagers(t *testing.T) {
 		oldSite.becomes(t, namespace, nil)
 		renamed := newSite
 		renamed.set, renamed.options = "other", "adopt: true, prune: true"
-		renamed.becomes(t, namespace, nil, "--prune")
+		said := renamed.becomes(t, namespace, nil, "--prune")
+		tellRemovals(t, said[:]...)
 	})
 	t.Run("Adopted", func(t *testing.T) {
 		for name, makes := range map[string]func(t *testing.T, gvr schema.GroupVersionResource, namespace, text string){
@@ -177,7 +196,8 @@ func TestFormerManagers(t *testing.T) {
 				adopting.becomes(t, namespace, map[string]any{"theirs": "1"})
 				changed := newSite
 				changed.options = adopting.options
-				changed.becomes(t, namespace, map[string]any{"theirs": "1"})
+				said := changed.becomes(t, namespace, map[string]any{"theirs": "1"})
+				tellRemovals(t, said[:]...)
 			})
 		}
 	})
@@ -195,6 +215,7 @@ func TestFormerManagers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		newSite.becomes(t, namespace, nil)
+		said := newSite.becomes(t, namespace, nil)
+		tellRemovals(t, said[1]) // A dry run stores no entries, so that the API server refuses two ports of one name.
 	})
 }
