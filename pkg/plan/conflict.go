@@ -185,10 +185,11 @@ func (w Wish) claims(g Grain) (out []claim) {
 	return out
 }
 
-// makes reports whether a claim makes an empty map or list where there is none with something in it.
+// makes reports whether a claim makes an empty map or list where there is none with something in it. Finalizers are put on before, so
+// that an empty list of them would take them off.
 func (w Wish) makes(c claim) bool {
 	was, there := Lookup(w.Current, c.path)
-	return IsEmpty(c.value) && !c.inserted && (!there || was == nil || IsEmpty(was))
+	return IsEmpty(c.value) && !c.inserted && (!there || was == nil || IsEmpty(was)) && !slices.Equal(c.path, finalizersPath)
 }
 
 // appliedClaims appends a claim for each part of a value that its manager owns once it is applied: each leaf, the elements of a list that

@@ -156,6 +156,18 @@ func TestFinalizer(t *testing.T) {
 			want:      []string{`merge x a+c {"metadata":{"finalizers":null}}`},
 			decisions: withheldBy("metadata.finalizers.held is decided by rule "+decidedByA, "b"),
 		},
+		"EmptyList": {
+			reason:    "A rule that wants none contradicts one that wants one also where there is none yet: finalizers are put on before, so the list would take it off.",
+			current:   `{metadata: {name: x}}`,
+			wishes:    []string{"a merge x {metadata: {finalizers: []}}", "b finalizer x +held", "c finalizer x -other"},
+			decisions: withheldBy("metadata.finalizers.held is decided by rule "+decidedByA, "b"),
+		},
+		"EmptyListAfter": {
+			reason: "The same holds the other way round, and for a JSON patch.", current: `{}`,
+			wishes:    []string{"a finalizer x +held", "b json x [{op: add, path: /metadata/finalizers, value: []}]"},
+			want:      []string{`merge x a {"metadata":{"finalizers":["held"]}}`},
+			decisions: withheldBy("metadata.finalizers.held is decided by rule "+decidedByA, "b"),
+		},
 		"WholeMetadata": {
 			reason: "A list inside a parent that is written as a whole counts like one written alone.", current: `{}`,
 			wishes: []string{
