@@ -411,8 +411,14 @@ func (o Options) Predict(operation Operation, current map[string]any) Operation 
 	}
 	operation.GivesUp = operation.givesUp(current)
 	operation.TakesOver = !operation.Orphans() && operation.takesOver(current)
-	after := o.applied(operation, current)
-	write(&operation, operation.Rules[0], o.Stored(operation.Target, current), o.Stored(operation.Target, after))
+	after := o.Stored(operation.Target, o.applied(operation, current))
+	if Custom(operation.Target.GVR.Group) {
+		if body, less := withoutEmptied(operation.owned(current), operation.Body, after, operation.Grain); less {
+			operation.Body = body
+			after = o.Stored(operation.Target, o.applied(operation, current))
+		}
+	}
+	write(&operation, operation.Rules[0], o.Stored(operation.Target, current), after)
 	return operation
 }
 

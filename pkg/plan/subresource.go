@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -28,4 +29,9 @@ func Subresources() []string { return slices.Sorted(maps.Keys(subresources)) }
 func MayWrite(of schema.GroupResource, subresource string) bool {
 	only, known := subresources[subresource]
 	return subresource == "" || known && (only == schema.GroupResource{} || only == of)
+}
+
+// Custom reports whether a group is surely none of Kubernetes itself.
+func Custom(group string) bool {
+	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }

@@ -86,6 +86,48 @@ func (o Operation) takenOver(stored map[string]any) []any {
 	return append(out, own)
 }
 
+// owned is what the manager owns when the apply comes, as a FieldsV1 tree.
+func (o Operation) owned(current map[string]any) map[string]any {
+	if o.TakesOver {
+		if entries := o.takenOver(current); entries != nil {
+			current = map[string]any{"metadata": map[string]any{"managedFields": entries}}
+		}
+	}
+	return ownedFields(current, o.Manager, o.Subresource)
+}
+
+// withoutEmptied returns a body without the empty maps in which its manager owns something and that the apply would make null, and whether
+// that is less. The schema of a custom resource refuses null, each time again. Once they are gone they can be applied as empty ones.
+func withoutEmptied(fields map[string]any, body, after any, g Grain) (out any, less bool) {
+	out = body
+	for name, value := range fields {
+		below, _ := value.(map[string]any)
+		step, known := stepOf(body, name, g)
+		item, there := Lookup(body, Path{step})
+		if name == "." || !known || !there || len(below) == 0 {
+			continue
+		}
+		at, _ := stepOf(after, name, g)
+		next, _ := Lookup(after, Path{at})
+		rest, cut := withoutEmptied(below, item, next, within(g, name))
+		left, isMap := rest.(map[string]any)
+		_, itself := below["."]
+		emptied := isMap && len(left) == 0 && (cut || next == nil && (!itself || len(below) > 1))
+		if !cut && !emptied {
+			continue
+		}
+		if !less {
+			out, less = shallow(body), true
+		}
+		if parent, isParent := out.(map[string]any); isParent && emptied {
+			delete(parent, step)
+		} else {
+			out, _ = set(out, step, rest, true)
+		}
+	}
+	return out, less
+}
+
 // Reversion returns the RFC 6902 patch by which the entries of managedFields that name a version of the object, such as
 // example.com/v1beta1, name another one, whoever made them. Of a manager with an entry in each, the two become one. The patch is nil where
 // no entry names the version.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -106,6 +107,45 @@ func TestTakenOverIsPredicted(t *testing.T) {
 	}
 	if entries := elements(all[0].Predicted, managedFieldsPath...); len(entries) != 1 || entries[0]["manager"] != rule("b").FieldManager() {
 		t.Errorf("it predicts other entries: %v", entries)
+	}
+}
+
+// TestEmptiedMap holds that an apply to a custom resource leaves out an empty map in which the manager owns something: the API server
+// would make it null, and refuse that. The next apply adds the empty map.
+func TestEmptiedMap(t *testing.T) {
+	tests := map[string]struct{ reason, group, owned, body, want string }{
+		"Emptied":  {"It goes with the last that was in it.", "example.com", `{"f:spec": {"f:m": {"f:a": {}}, "f:o": {}}}`, `{spec: {m: {}, o: 1}}`, `{"spec":{"o":1}}`},
+		"Nested":   {"So does what has nothing else in it.", "example.com", `{"f:spec": {"f:m": {"f:a": {"f:b": {}}}}}`, `{spec: {m: {a: {}}, o: 1}}`, `{"spec":{"o":1}}`},
+		"InList":   {"The same holds in an element of a list.", "example.com", `{"f:l": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}, "f:m": {"f:a": {}}}}}`, `{l: [{name: x, m: {}}]}`, `{"l":[{"name":"x"}]}`},
+		"Empty":    {"One that was empty is applied so.", "example.com", `{"f:spec": {"f:m": {}, "f:o": {}}}`, `{spec: {m: {}, o: 2}}`, `{"spec":{"m":{},"o":2}}`},
+		"Itself":   {"Also if another manager has filled it.", "example.com", `{"f:spec": {"f:m": {".": {}}}}`, `{spec: {m: {}, o: 2}}`, `{"spec":{"m":{},"o":2}}`},
+		"Built-in": {"Null is no map to resources of Kubernetes, as it is stored.", "apps", `{"f:spec": {"f:m": {"f:a": {}}}}`, `{spec: {m: {}, o: 1}}`, `{"spec":{"m":{},"o":1}}`},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, manager := range []string{"a", "b"} { // The rule itself, and its former name.
+				mark, marks := "", ""
+				if manager == "b" {
+					mark = `"f:metadata": {"f:labels": {"f:dyncontroller.dev/set": {}}}, `
+					marks = `metadata: {labels: {dyncontroller.dev/set: ` + rule("a").SetID() + `}}, `
+				}
+				wish := Wish{Rule: rule("a"), Type: Apply, Force: true, Body: decode[map[string]any](t, `{`+marks+tc.body[1:])}
+				wish.Target.GVR.Group = tc.group
+				wish.Current = decode[map[string]any](t, `{metadata: {managedFields: [{manager: `+rule(manager).FieldManager()+`, operation: Apply, fieldsV1: {`+mark+tc.owned[1:]+`}]}}`)
+				before := encode(t, wish.Body)
+				all := Build([]Wish{wish}, Options{Applied: func(_ schema.GroupVersionResource, _, _ string, _, body map[string]any) map[string]any {
+					return decode[map[string]any](t, strings.ReplaceAll(encode(t, body), "{}", "null"))
+				}}).Operations
+				body := maps.Clone(all[0].Body.(map[string]any))
+				delete(body, "metadata")
+				if diff := cmp.Diff(tc.want, encode(t, body)); diff != "" {
+					t.Errorf("%s of %s (-want +got):\n%s", tc.reason, manager, diff)
+				}
+				if encode(t, wish.Body) != before {
+					t.Error("the wish was changed")
+				}
+			}
+		})
 	}
 }
 

@@ -195,7 +195,7 @@ func (m manifest) checkOwners(owned bool) *document.Error {
 // checkNames refuses a name, and keys of data, that the API server takes for none of the resource. Some kinds take more than others:
 // the names of roles, for example, need not be domains.
 func (m manifest) checkNames(resource *schema.Resource) *document.Error {
-	domains := slices.Contains([]string{"", "apps", "batch"}, resource.Group) || schema.Custom(resource.Group)
+	domains := slices.Contains([]string{"", "apps", "batch"}, resource.Group) || plan.Custom(resource.Group)
 	name := m.text("metadata", "name")
 	if reasons := validation.IsDNS1123Subdomain(name); name != "" && len(reasons) > 0 && domains {
 		return m.at("metadata", "name").Errorf("use lower case letters, digits, - and ., with a letter or digit at both ends",

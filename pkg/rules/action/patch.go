@@ -199,7 +199,7 @@ func (p *patch) checkIgnored(resource *schema.Resource) (errs document.Errors) {
 			wrong = at.Errorf("add subresource: status", "the API server ignores status here, which %s have as a subresource", resource.Resource)
 		case p.subresource == "status" && field == "spec":
 			wrong = at.Errorf(apart, "the API server ignores spec in a patch of status")
-		case p.subresource == "status" && field == "metadata" && schema.Custom(resource.Group):
+		case p.subresource == "status" && field == "metadata" && plan.Custom(resource.Group):
 			wrong = at.Errorf(apart, "the API server ignores metadata in a patch of the status of a custom resource")
 		default:
 			return

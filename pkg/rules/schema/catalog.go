@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
@@ -83,11 +84,6 @@ type Resource struct {
 	// SubresourcesKnown says that it has no others.
 	SubresourcesKnown bool
 	Type              *Type
-}
-
-// Custom reports whether a group is surely none of Kubernetes itself.
-func Custom(group string) bool {
-	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
 // Name is what a resource is called.
@@ -170,7 +166,7 @@ func (c *Catalog) Closest(gvr schema.GroupVersionResource) (suggestion schema.Gr
 	}
 	for _, nearly := range []bool{false, true} {
 		for i, within := range in {
-			if nearly && i == len(in)-1 && Custom(gvr.Group) {
+			if nearly && i == len(in)-1 && plan.Custom(gvr.Group) {
 				break
 			}
 			names := slices.DeleteFunc(c.names(), func(n Name) bool { return !within(n) })
@@ -205,7 +201,7 @@ func better(wanted schema.GroupVersionResource) func(a, b Name) int {
 		return cmp.Or(
 			cmp.Compare(last(a.GroupVersion() == wanted.GroupVersion()), last(b.GroupVersion() == wanted.GroupVersion())),
 			cmp.Compare(last(a.Group == ""), last(b.Group == "")),
-			cmp.Compare(last(!Custom(a.Group)), last(!Custom(b.Group))),
+			cmp.Compare(last(!plan.Custom(a.Group)), last(!plan.Custom(b.Group))),
 			cmp.Compare(a.Group, b.Group),
 			-version.CompareKubeAwareVersionStrings(a.Version, b.Version),
 			CompareNames(a, b),

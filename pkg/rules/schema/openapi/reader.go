@@ -12,6 +12,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 )
@@ -245,7 +246,7 @@ func Parse(data []byte, of apischema.GroupVersion, known *Document) (*Document, 
 		maps.Copy(d.byKind, known.byKind)
 	}
 	d.reader = NewReader(d.component)
-	d.reader.custom = schema.Custom(of.Group)
+	d.reader.custom = plan.Custom(of.Group)
 	for _, name := range slices.Sorted(maps.Keys(d.schemas)) {
 		var s struct {
 			Kinds []apischema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
