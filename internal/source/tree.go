@@ -106,10 +106,14 @@ func (t Tree) open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info, err := root.Stat(relative); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, errors.New("it is neither a file nor a directory") // To open a pipe is to wait for its writer.
+	}
 	return root.Open(relative)
 }
 
-// WriteFile writes a file in the directory, and makes the directories above it. It follows no link.
+// WriteFile writes a file in the directory, and makes the directories above it. It follows no link. A file that is
+// there is replaced rather than changed, since it may be a hard link of one elsewhere.
 func (t Tree) WriteFile(path string, data []byte) error {
 	err := t.write(path, data)
 	if err != nil && !errors.As(err, new(*fs.PathError)) {
@@ -146,5 +150,15 @@ func (t Tree) write(path string, data []byte) error {
 	if err := root.MkdirAll(filepath.Dir(relative), 0o755); err != nil {
 		return err
 	}
-	return root.WriteFile(relative, data, 0o644)
+	if info, err := root.Lstat(relative); err == nil && info.Mode().IsRegular() {
+		if err := root.Remove(relative); err != nil {
+			return err
+		}
+	}
+	file, err := root.OpenFile(relative, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Close())
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +54,13 @@ func TestTreeReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	socket, err := net.Listen("unix", filepath.Join(outer, "project/socket.yaml")) // A pipe is the same, on fewer systems.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
 	for path, why := range map[string]string{
+		"../../socket.yaml":       "it is neither a file nor a directory",
 		"x.yaml":                  "",
 		"../rules.yaml":           "",
 		"../../shared.yaml":       "",
@@ -129,6 +136,18 @@ func TestTreeWrites(t *testing.T) {
 			if text, err := os.ReadFile(full); err != nil || string(text) != "written" {
 				t.Errorf("%s: have %q, %v", path, text, err)
 			}
+		}
+	}
+	hard := filepath.Join(outer, "project/rules/tests/golden/hard.yaml")
+	if err := os.Link(filepath.Join(outer, "secret"), hard); err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.WriteFile(hard, []byte("written")); err != nil {
+		t.Error(err)
+	}
+	for path, want := range map[string]string{hard: "written", filepath.Join(outer, "secret"): "secret"} {
+		if text, err := os.ReadFile(path); err != nil || string(text) != want {
+			t.Errorf("a hard link: want %q in %s, have %q, %v", want, path, text, err)
 		}
 	}
 	if left, err := os.ReadDir(filepath.Join(outer, "elsewhere")); err != nil || len(left) != 1 {
