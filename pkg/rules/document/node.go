@@ -217,12 +217,18 @@ func (n *Node) ErrorAt(offset, length int, hint, format string, args ...any) *Er
 	return n.errorBetween(start, end, hint, format, args...)
 }
 
-// Pastable gives a hint about an expression the quotes that can be written within those around the scalar.
+// Pastable gives a hint about an expression the quotes that can be written within those around the scalar, or escapes them.
 func (n *Node) Pastable(hint string) string {
-	if n.style == doubleQuoted && !strings.Contains(hint, "'") {
+	switch {
+	case n.style == singleQuoted:
+		return strings.ReplaceAll(hint, "'", "''")
+	case n.style != doubleQuoted:
+		return hint
+	case strings.ContainsAny(hint, `'\`):
+		return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(hint)
+	default:
 		return strings.ReplaceAll(hint, `"`, "'")
 	}
-	return hint
 }
 
 func (n *Node) errorBetween(start, end int, hint, format string, args ...any) *Error {

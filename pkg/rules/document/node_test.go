@@ -1,6 +1,7 @@
 package document
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -189,5 +190,24 @@ func TestAt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPastable holds that a hint is an expression also where it is pasted into the quotes around a scalar.
+func TestPastable(t *testing.T) {
+	t.Parallel()
+	for _, hint := range []string{`a.b ?? 0`, `a ?? ""`, `a["it's"] ?? ""`, `a['x'] ?? ""`, `a["q\"x"]`, `a matches "^\\d"`, `a ?? 'x'`} {
+		for before, after := range map[string]string{`"`: `"`, "'": "'", "|\n  ": "\n"} {
+			node := mustParse(t, "a: "+before+"x"+after)[0].Get("a")
+			pasted, errs := Parse(File{Name: "f.yaml", Data: []byte("a: " + before + node.Pastable(hint) + after)})
+			if len(errs) > 0 {
+				t.Errorf("%s in %s: %v", hint, before, errs)
+				continue
+			}
+			got := strings.TrimSpace(pasted[0].Get("a").Text())
+			if got != hint && (strings.ContainsAny(hint, `'\`) || got != strings.ReplaceAll(hint, `"`, "'")) {
+				t.Errorf("%s in %s is read as %s", hint, before, got)
+			}
+		}
 	}
 }
