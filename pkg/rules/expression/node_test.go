@@ -85,6 +85,7 @@ func TestMisread(t *testing.T) {
 		"of a sum":             {"(a + b) ?? c", "??", "?? has + to its left, which is never nil; write x + (y ?? z), or (x ?? z) + y"},
 		"of a default":         {"a ?? b ?? c", "", ""},
 		"not before >":         {"not a > b", "not", "not binds tighter than >; write not (a > b)"},
+		"a method":             {"a.split(',')", "split", "values have no methods; write split(text, separator, [limit])"},
 		"! before in":          {"!a in b", "!", "! binds tighter than in; write ! (a in b)"},
 		"! before ==":          {"!a == b", "", ""},
 		"! in parentheses":     {"(!a) in [true]", "", ""},

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -47,7 +48,8 @@ func (o *Operand) MayBeNil(user string, kinds, have value.Kind) *Error {
 func (o *Operand) absent(is, user string, kinds, defaults value.Kind) *Error {
 	x := cmp.Or(o.Text, "x")
 	err := o.At.Errorf("%s %s absent, and %s wants %s", cmp.Or(o.Text, "this"), is, user, kinds)
-	if kinds&^(value.String|value.Nil) == value.Time { // No default is harmless: one in the past makes everything old.
+	// No default is harmless: a time in the past makes everything old, and the others refuse an empty text.
+	if kinds&^(value.String|value.Nil) == value.Time || slices.Contains([]string{"fromJSON", "url", "cidrContains", "inWindow", "window"}, user) {
 		return err.WithHint("ask first whether it is there: %[1]s != nil && ..., or for a value: %[1]s != nil ? ... : nil", x)
 	}
 	return err.WithHint("?? gives a default: (%s ?? %s)", x, example(defaults))

@@ -66,7 +66,7 @@ func (c *checker) argument(f *function.Function, i int, node expression.Node, k 
 // elementsOf checks those of a list that a function takes one by one, where it has no
 // predicate that does.
 func (c *checker) elementsOf(f *function.Function, nodes []expression.Node, call *function.TypeCall) {
-	kinds, hint := value.String, "write join(map(list, string(#)), separator)"
+	kinds, hint := value.String, ""
 	switch {
 	case f.Iterates() && len(nodes) == 1:
 		kinds, hint = f.Params[1].Kinds, "write "+f.Signature()
@@ -81,6 +81,9 @@ func (c *checker) elementsOf(f *function.Function, nodes []expression.Node, call
 		switch {
 		case of.Kinds()&value.List == 0 || f.Param(i).Kinds&value.List == 0 || !items.Known():
 		case have != 0 && have&kinds == 0:
+			if f.Name == "join" {
+				hint = function.JoinHint(have)
+			}
 			c.report(document.CodeTypeMismatch, at.Errorf("%s wants %s, and each element is %s", f.Name, kinds, have).WithHint("%s", hint))
 		case items.CanBeNil():
 			c.report(document.CodeMayBeAbsent, at.Errorf("%s wants %s, and elements may be nil", f.Name, kinds).WithHint("write filter(list, # != nil)"))

@@ -178,6 +178,7 @@ func TestFunctionErrors(t *testing.T) {
 		"min of texts":                   {`min(["a"])`, "min wants numbers, and element 0 is a string"},
 		"mean that overflows":            {"mean(1e308, 1e308)", "the result is not a finite number"},
 		"join of numbers":                {`join(["a", 1], ",")`, "join wants strings, and element 1 is an integer; write join(map(list, string(#)), separator)"},
+		"join of lists":                  {`join([["a"]], ",")`, "join wants strings, and element 0 is a list; write join(map(list, toJSON(#)), separator)"},
 		"repeat a negative number":       {`repeat("a", -1)`, "repeat wants a count of at least 0, have -1"},
 		"sort of maps":                   {"sort([{}])", "sort orders numbers, strings, times or booleans, have a map; sort by a field, as in sortBy(list, .name), or by several: sortBy(list, [.kind, .name])"},
 		"sort of mixed kinds":            {`sort(["a", 1])`, "sort cannot order an integer beside a string; make them all strings with string(...)"},

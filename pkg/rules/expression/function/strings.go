@@ -67,6 +67,15 @@ func occurrences(b *value.Budget, text, part string) int {
 	return strings.Count(text, part)
 }
 
+// JoinHint says how elements of other kinds are joined.
+func JoinHint(elements value.Kind) string {
+	text := "string"
+	if elements&(value.List|value.Map) != 0 {
+		text = "toJSON"
+	}
+	return "write join(map(list, " + text + "(#)), separator)"
+}
+
 func join(c Call) any {
 	list, separator := c.list(), arg[string](c, 1)
 	value.Must(c.Budget.List(len(list)))
@@ -75,7 +84,7 @@ func join(c Call) any {
 		part, ok := element.(string)
 		if !ok {
 			value.Must(value.Faultf("join wants strings, and element %d is %s", i, value.KindOf(element)).
-				WithHint("write join(map(list, string(#)), separator)"))
+				WithHint("%s", JoinHint(value.KindOf(element))))
 		}
 		parts[i] = part
 		total += len(part) + len(separator)

@@ -270,6 +270,8 @@ func (t *Tree) NoMethod(at Span) *Error {
 	name := t.Excerpt(at)
 	if f, found := function.Lookup(name); found && f.Iterates() {
 		return err.WithHint("write %s, with # for the element", f.Signature())
+	} else if found && len(f.Params) > 1 {
+		return err.WithHint("write %s", f.Signature())
 	} else if found {
 		return err.WithHint("write %s(x)", name)
 	}
