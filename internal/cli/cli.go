@@ -48,6 +48,7 @@ type Process struct {
 // writes that are under way and returns 0.
 func Run(ctx context.Context, p Process) int {
 	p.Stdout, p.Stderr = printable.NewWriter(p.Stdout, bold, red, green, cyan, reset), printable.NewWriter(p.Stderr)
+	p.logger(config.Log{}) // The Kubernetes client logs past no Writer, whichever command it serves.
 	root := newRoot(p)
 	root.SetArgs(p.Args)
 	command, err := root.ExecuteContextC(ctx)

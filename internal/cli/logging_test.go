@@ -82,3 +82,16 @@ func messages(t *testing.T, text string, inJSON bool) []string {
 	}
 	return out
 }
+
+// TestKubernetesLogs holds that what the Kubernetes client logs, such as a warning of an API server, is printable with commands that have no log, too.
+func TestKubernetesLogs(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr output
+	Run(t.Context(), Process{
+		Name: "dyncontroller", Args: []string{"cleanup", "--help"}, Stdout: &stdout, Stderr: &stderr,
+		KubernetesLog: func(log *slog.Logger, _ int) { log.Warn("warning: ##[error]forged \u202e") },
+	})
+	if got := stderr.String(); !strings.Contains(got, `##\u005berror]forged`) || strings.Contains(got, "\u202e") {
+		t.Errorf("have %q", got)
+	}
+}
