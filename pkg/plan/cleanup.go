@@ -34,6 +34,7 @@ type Leftover struct {
 	Kind      LeftoverKind
 	Release   ReleasePolicy // of fields, empty otherwise
 	Prune     bool          // of children: they go with the rule, others stay
+	Owned     bool          // of children: the watched object owns all of them
 	// Account is the ServiceAccount that the rule acts as, and cleans up as; empty for the
 	// process's own.
 	Account types.NamespacedName
@@ -53,7 +54,7 @@ func (l Leftover) String() string {
 // the account, which may be another one by now.
 // Leftovers with the same thing are one.
 func (l Leftover) Thing() Leftover {
-	l.GVR.Version, l.Release, l.Prune, l.Account = "", "", false, types.NamespacedName{}
+	l.GVR.Version, l.Release, l.Prune, l.Owned, l.Account = "", "", false, false, types.NamespacedName{}
 	return l
 }
 
@@ -135,7 +136,7 @@ func (l Leftover) giveUpFields(object map[string]any) *Wish {
 	}
 }
 
-// giveUpChild deletes what the rule made, and releases what it adopted. Of a child
+// giveUpChild deletes what the rule made, and releases what it adopted, and what garbage collection has let go of. Of a child
 // that another rule of the set has taken over only the ownership of fields is left
 // to be given up, or the other rule could not take a field back.
 func (l Leftover) giveUpChild(object map[string]any) *Wish {
@@ -146,7 +147,7 @@ func (l Leftover) giveUpChild(object map[string]any) *Wish {
 		return releasing(releaseFields(l.Rule.FieldManager(), object))
 	case !l.Prune:
 		return nil
-	case Annotation(object, AdoptedAnnotation) != "":
+	case Annotation(object, AdoptedAnnotation) != "", l.Owned && !slices.Contains(OwnerUIDs(object), types.UID(Label(object, LabelOwnerUID))):
 		return releasing(Release(l.Rule, types.UID(Label(object, LabelOwnerUID)), object))
 	default:
 		return &Wish{Type: Delete, Body: Deletion{PropagationPolicy: "Background"}}

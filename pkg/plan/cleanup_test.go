@@ -62,6 +62,7 @@ func TestCleanUp(t *testing.T) {
 		return Leftover{Rule: rule("a"), Kind: LeftFields, Release: release}
 	}
 	children := func(prune bool) Leftover { return Leftover{Rule: rule("a"), Kind: LeftChildren, Prune: prune} }
+	owned := Leftover{Rule: rule("a"), Kind: LeftChildren, Prune: true, Owned: true}
 	finalizer := Leftover{Rule: rule("a"), Kind: LeftFinalizer}
 	hold := rule("a").Finalizer()
 	const background = `delete {"propagationPolicy":"Background"}`
@@ -125,6 +126,15 @@ func TestCleanUp(t *testing.T) {
 			strings.TrimSuffix(dropped(1), "]") + `,{"op":"test","path":"/metadata/ownerReferences/1/uid","value":"u-owner"},{"op":"remove","path":"/metadata/ownerReferences/1"},` +
 				`{"op":"remove","path":"/metadata/annotations/dyncontroller.dev~1adopted"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1owner-uid"},` +
 				`{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1rule"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1set"}]`,
+		},
+		"LetGo": {
+			"Garbage collection has let go of it, so that it stays.", owned, `labels: {LABELS-a, app: web}, managedFields: [USER, MADE-a]`,
+			strings.TrimSuffix(dropped(1), "]") + `,{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1owner-uid"},` +
+				`{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1rule"},{"op":"remove","path":"/metadata/labels/dyncontroller.dev~1set"}]`,
+		},
+		"Owned": {
+			"Its owner owns it still.", owned, `labels: {LABELS-a}, ownerReferences: [{uid: u-owner, controller: true}], managedFields: [MADE-a]`,
+			background,
 		},
 		"AdoptedStays": {"It too only where it is pruned.", children(false), `labels: {LABELS-a}, ADOPTED, managedFields: [MADE-a]`, ""},
 

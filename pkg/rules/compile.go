@@ -205,10 +205,10 @@ func prunes(steps []*action.Step) (out []action.Pruned, errs document.Errors) {
 		case applied.Prune:
 			at := slices.IndexFunc(out, func(of action.Pruned) bool { return of.From[0].GVR == applied.Of.GVR })
 			if at < 0 {
-				out, at = append(out, action.Pruned{Owned: true}), len(out)
+				out, at = append(out, action.Pruned{}), len(out)
 			}
 			out[at].From = distinct(slices.Concat(out[at].From, applied.Of.Selections))
-			out[at].Owned = out[at].Owned && applied.Owned
+			out[at].Owned, out[at].Alone = out[at].Owned || applied.Owned, out[at].Alone || !applied.Owned
 		}
 	}
 	return out, errs

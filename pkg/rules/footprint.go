@@ -269,7 +269,7 @@ func both(a, b plan.Leftover) plan.Leftover {
 	if b.Release == plan.OrphanFields {
 		a.Release = b.Release
 	}
-	a.Prune = a.Prune || b.Prune
+	a.Prune, a.Owned = a.Prune || b.Prune, a.Owned && b.Owned
 	return a
 }
 

@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -23,6 +25,11 @@ spec:
   - name: alone
     watch: tidbclusters
     actions: [{apply: {resource: configmaps, manifest: {metadata: {name: "${object.metadata.name}-alone"}}, owned: false, prune: true}}]
+  - name: both
+    watch: tidbclusters
+    actions:
+    - apply: {resource: configmaps, manifest: {metadata: {name: "${object.metadata.name}-one"}, data: {a: b}}, prune: true}
+    - apply: {resource: configmaps, manifest: {metadata: {name: "${object.metadata.name}-other"}}, owned: false, prune: true}
 `
 
 // TestOrphaned holds that children that garbage collection lets go, since their owner is deleted with --cascade=orphan, are let go:
@@ -40,7 +47,9 @@ func TestOrphaned(t *testing.T) {
 		if err := client(t).Resource(tidbclusters).Namespace(namespace).Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &policy}); err != nil {
 			t.Fatal(err)
 		}
-		edit(t, configmaps, namespace, name+"-owned", `{"metadata":{"ownerReferences":null}}`) // As garbage collection does, which does not run here.
+		for _, child := range []string{name + "-owned", name + "-one"} { // As garbage collection does, which does not run here.
+			edit(t, configmaps, namespace, child, `{"metadata":{"ownerReferences":null}}`)
+		}
 		edit(t, tidbclusters, namespace, name, `{"metadata":{"finalizers":null}}`)
 		eventually(t, name+" is gone", func() bool { return len(find(t, tidbclusters, namespace, name)) == 0 })
 	}
@@ -57,8 +66,11 @@ func TestOrphaned(t *testing.T) {
 		t.Helper()
 		eventually(t, "what was not owned is pruned, and what was owned is released", func() bool {
 			_, alone := children(name)
-			found := find(t, configmaps, namespace, name+"-owned")
-			return !alone && len(found) == 1 && found[0].GetLabels()[plan.LabelSet] == "" && field(&found[0], "data", "a") == "b"
+			found := append(find(t, configmaps, namespace, name+"-owned"), find(t, configmaps, namespace, name+"-one")...)
+			let := func(child unstructured.Unstructured) bool {
+				return child.GetLabels()[plan.LabelSet] == "" && field(&child, "data", "a") == "b"
+			}
+			return !alone && len(found) == 2 && let(found[0]) && let(found[1])
 		})
 	}
 	orphan("running")
@@ -68,4 +80,23 @@ func TestOrphaned(t *testing.T) {
 	start(t, args...)
 	released("down")
 	released("running")
+}
+
+// TestOrphanedByARuleThatIsGone holds that a child that garbage collection has let go stays when the rule is removed before it has seen that.
+func TestOrphanedByARuleThatIsGone(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	args := []string{"--namespace", namespace, "--instance", namespace, "--rules"}
+	tidbCluster(t, namespace, "basic", "")
+	p := start(t, append(args, rulesFile(t, namespace, orphanRules))...)
+	eventually(t, "the children are there", func() bool {
+		return len(find(t, configmaps, namespace, "basic-owned"))+len(find(t, configmaps, namespace, "basic-alone")) == 2
+	})
+	p.wait(t)
+	edit(t, configmaps, namespace, "basic-owned", `{"metadata":{"ownerReferences":null}}`)
+	start(t, append(args, rulesFile(t, namespace, orphanRules[:strings.Index(orphanRules, "  - name: owned")]+orphanRules[strings.Index(orphanRules, "  - name: both"):]))...)
+	eventually(t, "what was not owned is cleaned up, and what was owned is released", func() bool {
+		found := find(t, configmaps, namespace, "basic-owned")
+		return len(find(t, configmaps, namespace, "basic-alone")) == 0 && len(found) == 1 && found[0].GetLabels()[plan.LabelSet] == ""
+	})
 }

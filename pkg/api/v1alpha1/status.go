@@ -148,6 +148,9 @@ type Leftover struct {
 	Release string `json:"release,omitempty"`
 	// Prune says that children are deleted.
 	Prune bool `json:"prune,omitempty"`
+	// Owned says that the watched object owns all children. One without its owner was let go
+	// by garbage collection, and is not deleted.
+	Owned bool `json:"owned,omitempty"`
 	// ServiceAccount is the identity that left it, and cleans it up.
 	ServiceAccount string `json:"serviceAccount,omitempty"`
 	// ServiceAccountNamespace is the namespace of the ServiceAccount.

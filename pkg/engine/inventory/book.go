@@ -162,7 +162,7 @@ func (b Book) encode() v1alpha1.Status {
 	for _, l := range b.All() {
 		s.Inventory = append(s.Inventory, v1alpha1.Leftover{
 			Rule: l.Rule.Name, Kind: string(l.Kind), Group: l.GVR.Group, Version: l.GVR.Version, Resource: l.GVR.Resource,
-			Namespace: l.Namespace, Release: string(l.Release), Prune: l.Prune,
+			Namespace: l.Namespace, Release: string(l.Release), Prune: l.Prune, Owned: l.Owned,
 			ServiceAccount: l.Account.Name, ServiceAccountNamespace: l.Account.Namespace,
 		})
 	}
@@ -208,7 +208,7 @@ func decodeLeftover(set plan.Rule, s v1alpha1.Leftover) (plan.Leftover, error) {
 	l := plan.Leftover{
 		Rule:      set,
 		GVR:       schema.GroupVersionResource{Group: s.Group, Version: s.Version, Resource: s.Resource},
-		Namespace: s.Namespace, Kind: plan.LeftoverKind(s.Kind), Release: plan.ReleasePolicy(s.Release), Prune: s.Prune,
+		Namespace: s.Namespace, Kind: plan.LeftoverKind(s.Kind), Release: plan.ReleasePolicy(s.Release), Prune: s.Prune, Owned: s.Owned,
 		Account: types.NamespacedName{Namespace: s.ServiceAccountNamespace, Name: s.ServiceAccount},
 	}
 	switch {

@@ -206,7 +206,7 @@ func (a *apply) Effects(t Traces) Effects {
 	}
 	out := Effects{
 		Requests: a.requests(t, verbs...),
-		Leaves:   []plan.Leftover{{GVR: a.declaration.GVR, Kind: plan.LeftChildren, Prune: a.prune}},
+		Leaves:   []plan.Leftover{{GVR: a.declaration.GVR, Kind: plan.LeftChildren, Prune: a.prune, Owned: a.owned}},
 		Bodies:   []*template.Body{a.body},
 	}
 	if !a.keep {

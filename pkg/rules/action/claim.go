@@ -99,7 +99,14 @@ func (e *Evaluation) notOurs(hint, message string) *plan.Event {
 // Pruned is where the children of one resource are that a rule prunes.
 type Pruned struct {
 	From  []plan.Selection
-	Owned bool // the watched object owns all of them
+	Owned bool // the watched object owns some of them
+	Alone bool // it does not own some of them
+}
+
+// lets reports whether garbage collection may have let go of a child that has no owner. Children are not told apart by action: where the
+// rule has both kinds, one that the watched object could own counts as one that it owned.
+func (p Pruned) lets(of, child plan.Object) bool {
+	return p.Owned && (!p.Alone || of.Namespace == "" || of.Namespace == child.Namespace)
 }
 
 // Prune adds the deletion of what the rule applied for the object before, of one resource, and no longer wants. What was adopted is
@@ -123,7 +130,7 @@ func Prune(e *Evaluation, children Pruned) error {
 			continue
 		}
 		wish := plan.Wish{Rule: e.Rule, Target: object, Current: current}
-		orphaned := e.Current == nil && children.Owned && !slices.ContainsFunc(
+		orphaned := e.Current == nil && children.lets(e.Object, object) && !slices.ContainsFunc(
 			(&unstructured.Unstructured{Object: current}).GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == e.Object.UID })
 		if plan.Annotation(current, plan.AdoptedAnnotation) == "" && !orphaned {
 			wish.Type, wish.Body = plan.Delete, plan.Deletion{PropagationPolicy: string(metav1.DeletePropagationBackground)}
