@@ -353,6 +353,12 @@ func (l lockedLog) Write(data []byte) (int, error) {
 	return l.log.Write(data)
 }
 
+// logText is the log so far.
+func (c *cluster) logText() (text string) {
+	c.locked(func() { text = c.log.String() })
+	return text
+}
+
 // keyOf is the key of an object; one that does not say its kind is a widget.
 func keyOf(object map[string]any) engine.Key {
 	u := unstructured.Unstructured{Object: object}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,7 +65,7 @@ func TestForgetsWhatIsNotLeft(t *testing.T) {
 		reason string
 		gone   time.Duration // after which nothing is left
 		want   []string
-		looks  int
+		looks  int64
 	}{
 		"AtOnce":  {"The children of the rule are gone.", 0, nil, 1},
 		"Later":   {"Its last child goes later.", time.Minute, nil, 3},
@@ -75,24 +76,25 @@ func TestForgetsWhatIsNotLeft(t *testing.T) {
 			c.put(t, parent)
 			s := remembering(t, families(t, pruned))
 			c.answer = func(plan.Operation) *write.Result { return &write.Result{Class: write.Terminal, Err: errRefused} }
-			house, looks := s.house(false), 0
-			gone := false
+			house := s.house(false)
+			var looks atomic.Int64
+			var gone atomic.Bool
 			house.Left = func(_ context.Context, leftovers []plan.Leftover) []plan.Leftover {
-				if looks++; gone || tc.gone == 0 {
+				if looks.Add(1); gone.Load() || tc.gone == 0 {
 					return nil
 				}
 				return leftovers
 			}
 			runWith(t, c, house, families(t, heir), func(t *testing.T, _ *engine.Engine) {
 				pass(tc.gone % time.Hour)
-				gone = tc.gone < time.Hour
+				gone.Store(tc.gone < time.Hour)
 				pass(11 * time.Minute)
 				all := slices.DeleteFunc(s.all(t), func(text string) bool { return !strings.Contains(text, "set/pruned") })
 				if diff := cmp.Diff(tc.want, all, cmpopts.EquateEmpty()); diff != "" || len(s.asked()) > 0 {
-					t.Errorf("%s Swept %v, recorded (-want +got):\n%s\n%s", tc.reason, s.asked(), diff, c.log.String())
+					t.Errorf("%s Swept %v, recorded (-want +got):\n%s\n%s", tc.reason, s.asked(), diff, c.logText())
 				}
-				if looks > tc.looks {
-					t.Errorf("%s It is looked for %d times, want %d", tc.reason, looks, tc.looks)
+				if n := looks.Load(); n > tc.looks {
+					t.Errorf("%s It is looked for %d times, want %d", tc.reason, n, tc.looks)
 				}
 			})
 		})
@@ -128,10 +130,10 @@ func TestForgetsSetsThatLeftNothing(t *testing.T) {
 				e.SetRules(families(t, pruned))
 				pass(time.Minute)
 				if diff := cmp.Diff(tc.want, s.all(t)); diff != "" || len(s.asked()) > 0 {
-					t.Errorf("%s Swept %v, recorded (-want +got):\n%s\n%s", tc.reason, s.asked(), diff, c.log.String())
+					t.Errorf("%s Swept %v, recorded (-want +got):\n%s\n%s", tc.reason, s.asked(), diff, c.logText())
 				}
-				if told := strings.Contains(c.log.String(), "sets are gone"); told != tc.told {
-					t.Errorf("%s It is told: %t\n%s", tc.reason, told, c.log.String())
+				if told := strings.Contains(c.logText(), "sets are gone"); told != tc.told {
+					t.Errorf("%s It is told: %t\n%s", tc.reason, told, c.logText())
 				}
 			})
 		})
