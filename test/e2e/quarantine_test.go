@@ -263,20 +263,26 @@ func TestRefusedAfterAnOutage(t *testing.T) {
 		proxy.On(func(proxy.Request) bool { return starting.Load() }, proxy.Action{Before: proxy.Answer(http.StatusForbidden)}),
 	))
 	p := start(t, append(flags, "--rules", rulesFile(t, namespace, followsRule))...)
-	eventually(t, "it watches", func() bool { return way.Count(proxy.Request.Watches) > 0 })
+	put := func(name string) {
+		create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {follows: ""}}, data: {wanted: "1"}}`, name))
+	}
+	written := func(name string) func() bool {
+		return func() bool { return field(get(t, configmaps, namespace, name), "data", "seen") == "1" }
+	}
+	put("first")
+	eventually(t, "it works", written("first"))
 
+	before := way.Last()
 	down.Store(true)
-	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {follows: ""}}, data: {wanted: "1"}}`)
-	eventually(t, "a write gets no answer", func() bool { return way.Count(writes) > 0 })
+	put("a")
+	eventually(t, "a write gets no answer", func() bool { return len(way.Since(before, writes)) > 0 })
 	starting.Store(true)
 	down.Store(false)
-	before := way.Last()
+	before = way.Last()
 	eventually(t, "a write is refused", func() bool { return len(way.Since(before, writes)) > 0 })
 	<-time.After(breaker.Respite) // By then a rule that is refused is tried again.
 	starting.Store(false)
-	eventually(t, "it is written", func() bool {
-		return field(get(t, configmaps, namespace, "a"), "data", "seen") == "1"
-	})
+	eventually(t, "it is written", written("a"))
 	if n := p.lines(0, "keeps failing and is in quarantine"); n > 0 {
 		t.Errorf("%d rules were in quarantine", n)
 	}

@@ -92,13 +92,13 @@ func TestSecretsAreToldNowhere(t *testing.T) {
 			"What would be written, as the API server answers.",
 			[]string{"-v", "9", "--once", "--dry-run=server"},
 			true, false,
-			[]string{"would patch configmaps", `data.copy: none -> "it is \(masked\)"`, "would record Normal event Copied"},
+			[]string{"would patch configmaps", `data.copy: none -> "\(masked\)"`, "would record Normal event Copied"},
 		},
 		"client dry run": {
 			"And without it.",
 			[]string{"-v", "9", "--once", "--dry-run=client"},
 			true, false,
-			[]string{"would patch configmaps", `data.copy: none -> "it is \(masked\)"`, `it is \(masked\), or \(masked\), and "\(masked\)"`},
+			[]string{"would patch configmaps", `data.copy: none -> "\(masked\)"`, `it is \(masked\), or \(masked\), and "\(masked\)"`},
 		},
 	}
 	for name, tc := range cases {
