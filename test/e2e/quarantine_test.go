@@ -276,9 +276,9 @@ func TestRefusedAfterAnOutage(t *testing.T) {
 	down.Store(true)
 	put("a")
 	eventually(t, "a write gets no answer", func() bool { return len(way.Since(before, writes)) > 0 })
+	before = way.Last()
 	starting.Store(true)
 	down.Store(false)
-	before = way.Last()
 	eventually(t, "a write is refused", func() bool { return len(way.Since(before, writes)) > 0 })
 	<-time.After(breaker.Respite) // By then a rule that is refused is tried again.
 	starting.Store(false)
