@@ -98,7 +98,7 @@ func TestSecretsAreToldNowhere(t *testing.T) {
 			"And without it.",
 			[]string{"-v", "9", "--once", "--dry-run=client"},
 			true, false,
-			[]string{"would patch configmaps", `data.copy: none -> "\(masked\)"`, `it is \(masked\), or \(masked\), and "\(masked\)"`},
+			[]string{"would patch configmaps", `data.copy: none -> "\(masked\)"`, `it is \(masked\), or \(masked\), and \(masked\)`},
 		},
 	}
 	for name, tc := range cases {
