@@ -200,8 +200,8 @@ func show(result *write.Result, object plan.Object, there map[string]any) {
 }
 
 // predict returns an operation with what it does to the object as it is live, if that takes fields away which the manager gives up, or
-// takes over from former ones: a cache may not have them, and has no entries of clients that are no rules. Where that cannot be read, or is another version, the operation is sent
-// as it was decided, and the API server says what becomes of it.
+// takes over from former ones: a cache may not have them, and has no entries of clients that are no rules. Where that cannot be
+// read, or is another version, the operation is sent as it was decided, and the API server says what becomes of it.
 func (v *verifier) predict(ctx context.Context, now *active, o plan.Operation) plan.Operation {
 	if !o.GivesUp && !o.TakesOver || o.Orphans() || o.Target.UID == "" {
 		return o

@@ -19,9 +19,8 @@ const (
 	spread = time.Second
 )
 
-// LongestWait is how long each of so many waits at most before it sends a request again that nobody answered: five seconds, or longer
-// where that would be more than ten requests in a second. A longer wait spares the API server nothing, and is what its users wait when
-// it is back.
+// LongestWait bounds the back-off of each of so many clients whose requests get no answer: five seconds, or more if together they
+// would send more than ten requests in a second.
 func LongestWait(waiting int) time.Duration {
 	return max(5*time.Second, time.Duration(waiting)*time.Second/10)
 }
