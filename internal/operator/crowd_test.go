@@ -1,11 +1,15 @@
 package operator
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/client-go/dynamic"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
 )
@@ -173,5 +177,42 @@ func TestAccountCompiles(t *testing.T) {
 		if again := k.SetObjects(t.Context(), all, said{}); again {
 			t.Error("there is more to do when nothing has changed")
 		}
+	})
+}
+
+// TestAccountCompilesOn holds that sets which had to wait for the next turn get it at once, though nothing changes in the cluster.
+func TestAccountCompilesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []source.Object
+		var texts []string
+		for i := range 9 {
+			texts = append(texts, strings.Replace(selects(fmt.Sprintf("ann-%d", i), 0, 9), "labelSelector: n=v0", "labelSelector: '='", 1))
+			all = append(all, asObject(t, texts[i]))
+		}
+		k := newKit(t, func(o *Options) { o.Settings.AccountRules = int64(len(all[0].Document.Data)) * 3 / 2 })
+		k.account("shop", "ann")
+		defer k.stand()() // A leader would write statuses, which are changes.
+		k.setObjects()
+		for _, text := range texts {
+			k.putSet(text)
+		}
+		client, err := dynamic.NewForConfig(k.options.Cluster.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects := source.NewObjects(client, k.options.Log)
+		ctx, cancel := context.WithCancel(t.Context())
+		var following sync.WaitGroup
+		following.Go(func() { objects.Run(ctx) })
+		k.pass(moment)
+		following.Go(func() { k.Follow(ctx, objects, said{}) })
+		k.pass(moment)
+		for _, set := range all {
+			if object := k.object(set); object == nil || !object.refused() {
+				t.Errorf("%s waits", set)
+			}
+		}
+		cancel()
+		following.Wait()
 	})
 }
