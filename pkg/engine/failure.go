@@ -49,7 +49,9 @@ func causeOf(class write.Class, err error) guard.Cause {
 	}
 }
 
-// isUnanswered reports whether the API server did not answer, or whoever passes requests on to it or from it got no answer.
+// isUnanswered reports whether the API server did not answer, or whoever passes requests on to it or from it got no answer. Errors come
+// here from all of an attempt, so one that is neither an answer nor of net/http says nothing about the API server. To the informer, whose
+// errors are all of requests, it does.
 func isUnanswered(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

@@ -545,7 +545,9 @@ func isUnavailable(err error) bool {
 	return code == http.StatusBadGateway || code == http.StatusServiceUnavailable || code == http.StatusGatewayTimeout
 }
 
-// isUnanswered reports whether a request failed without an answer of the API server, or of the aggregated API that it is for.
+// isUnanswered reports whether a request failed without an answer of the API server, or of the aggregated API that it is for. The error
+// must be of a request: one that is no answer counts whatever it is, such as that a list broke off. The engine, which asks the same of any
+// error of an attempt, wants one of net/http.
 func isUnanswered(err error) bool { return err != nil && (codeOf(err) == 0 || isUnavailable(err)) }
 
 // codeOf is the code of an answer, 0 where there is none.
