@@ -37,6 +37,7 @@ func TestParseManifestsAsKubectl(t *testing.T) {
 		"escaped slashes": {"as PHP writes them", `{"a":"b\/c"}`, m{"a": "b/c"}},
 		"a mark":          {"as Windows writes it", "\ufeff{\"a\": 1}\r\n", m{"a": int64(1)}},
 		"a mark in YAML":  {"as Windows writes it", "\ufeffa: 1\r\n", m{"a": int64(1)}},
+		"separators":      {"sigs.k8s.io/yaml writes them as they are", "a: \"x\u2028y\"\nb: [\"\u2029\", 'x\u2029 y', x\u2028  y]\nc: |\n  x\u2028  y\nd: x\u2028 y\n", m{"a": "x\u2028y", "b": []any{"\u2029", "x\u2029y", "x\u2028y"}, "c": "x\u2028y\n", "d": "x\u2028y"}},
 		"managed fields":  {"kubectl get --show-managed-fields", "f:metadata:\n  .: {}\n  k:{\"name\":\"c\"}: {}\n", m{"f:metadata": m{".": m{}, `k:{"name":"c"}`: m{}}}},
 	}
 	for name, tt := range tests {
@@ -52,6 +53,34 @@ func TestParseManifestsAsKubectl(t *testing.T) {
 	}
 }
 
+// TestParseManifestStreams reads JSON documents one after the other, as jq and kubectl do.
+func TestParseManifestStreams(t *testing.T) {
+	tests := map[string]struct {
+		reason, text string
+		want         []any
+	}{
+		"lines":    {"as jq -c writes them", "{\"a\":\"\\ud83d\\ude00\"}\n{\"a\":\"\u2028\"}\n", []any{map[string]any{"a": "😀"}, map[string]any{"a": "\u2028"}}},
+		"indented": {"as jq writes them", "{\n  \"a\": 1\n}\n{\n  \"a\": 2\n}\n", []any{map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}}},
+		"adjacent": {"JSON needs nothing between", `{"a":1}{"a":2}{"a":3}`, []any{map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}, map[string]any{"a": int64(3)}}},
+		"YAML":     {"--- is no JSON", "{\"a\":1}\n---\n{\"a\":2}\n", []any{map[string]any{"a": int64(1)}, map[string]any{"a": int64(2)}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			roots, errs := ParseManifests(File{Name: "f.json", Data: []byte(tt.text)})
+			var got []any
+			for _, root := range roots {
+				got = append(got, root.Any())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || len(errs) > 0 {
+				t.Errorf("%s: %v (-want +got)\n%s", tt.reason, errs, diff)
+			}
+		})
+	}
+	if _, errs := Parse(File{Name: "f.yaml", Data: []byte(`{"a":1} {"a":2}`)}); len(errs) != 1 {
+		t.Errorf("a file of rules is YAML: %v", errs)
+	}
+}
+
 func TestParseManifestsErrors(t *testing.T) {
 	tests := map[string]struct{ reason, text, want string }{
 		"infinite":    {"JSON has no such number", "a: .inf", `f.yaml:1:4: a: unquoted .inf is not the same to all readers of YAML; write ".inf" for the text`},
@@ -61,6 +90,9 @@ func TestParseManifestsErrors(t *testing.T) {
 		"a number":    {"kubectl makes it a string", "1: 1", `f.yaml:1:1: 1: the key 1 is not a string; write "1"`},
 		"twice":       {"kubectl refuses it", "a: 1\na: 2", `f.yaml:2:1: a: duplicate key "a", first written on line 1; remove one of them`},
 		"a tag":       {"it would say something else", "a: !!str 012", `f.yaml:1:4: a: "!!str" is a tag, which is not supported; put the value in quotes if it is text, else write it out`},
+		"separated":   {"no editor breaks lines there", "a: x\u2028 y\u2028 z\nb: {c: 1, c: 2}", `f.yaml:2:11: b.c: duplicate key "c", first written on line 2; remove one of them`},
+		"in a stream": {"places are those of the file", "{\"a\": 1}\n  {\"b\": {\n\"c\": 1, \"c\": 1}}", `f.yaml:3:9: b.c: duplicate key "c", first written on line 3; remove one of them`},
+		"on one line": {"places are those of the file", `{"a": "\ud83d\ude00"} {"b": 1, "b": 2}`, `f.yaml:1:32: b: duplicate key "b", first written on line 1; remove one of them`},
 		"behind it":   {"places are those of the file, whatever it holds", `{"a": "😀\ud83d\ude00", "a": 1}`, `f.yaml:1:24: a: duplicate key "a", first written on line 1; remove one of them`},
 		"no JSON":     {"kubectl refuses it too", "{\"a\": \"\\ud83d\\ude00\",\n}}", `f.yaml:1:10: this is not an escape; write \\ for a backslash, or put the text in single quotes`},
 		"a direction": {"what is not a string is not read past", "a: 1\u202e\n\u0007", "f.yaml:2:1: invisible character U+0007; remove it, or write \\u0007 within double quotes"},
@@ -109,7 +141,7 @@ func TestManifestsAsWritten(t *testing.T) {
 		var same any
 		asYAML, _ := yaml.Marshal(object)
 		data, _ := yaml.YAMLToJSON(asYAML)
-		if kubejson.Unmarshal(data, &same) == nil && cmp.Equal(want, same) && !strings.ContainsAny(string(asYAML), "\u2028\u2029") {
+		if kubejson.Unmarshal(data, &same) == nil && cmp.Equal(want, same) {
 			texts = append(texts, string(asYAML), "---\n"+string(asYAML)+"---\n")
 		}
 		for _, text := range texts {

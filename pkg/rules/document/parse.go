@@ -86,11 +86,11 @@ func (r reading) parse(f File) ([]*Node, Errors) {
 		return nil, Errors{err.Coded(CodeYAML)}
 	}
 	b := &builder{reading: r, alias: -1, left: density(s.text) + mostRepeated, source: s}
-	loader, _ := yaml.NewLoader(strings.NewReader(s.yaml()), yaml.WithPlugin(r)) // The option cannot fail.
+	next := s.documents(r)
 	var roots []*Node
 	for number := 1; ; number++ {
 		var document yaml.Node
-		err := load(loader, &document)
+		err := next(&document)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -110,6 +110,25 @@ func (r reading) parse(f File) ([]*Node, Errors) {
 		err.Code = CodeYAML
 	}
 	return roots, b.errors.Sorted()
+}
+
+// documents returns a function that reads the next document.
+func (s *source) documents(r reading) func(into *yaml.Node) error {
+	var loader *yaml.Loader
+	part := 0
+	return func(into *yaml.Node) error {
+		for {
+			if loader == nil {
+				s.base = s.position(s.parts[part])
+				loader, _ = yaml.NewLoader(strings.NewReader(s.yaml(part)), yaml.WithPlugin(r)) // The option cannot fail.
+			}
+			err := load(loader, into)
+			if !errors.Is(err, io.EOF) || part+1 == len(s.parts) {
+				return err
+			}
+			loader, part = nil, part+1
+		}
+	}
 }
 
 // reads reports whether a document is read: it is one of the kinds, or no kinds are asked for

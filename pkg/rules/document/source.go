@@ -2,7 +2,9 @@ package document
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -32,6 +34,11 @@ type source struct {
 	text  string
 	lines []int // where each line starts
 	json  bool  // the text is read as JSON, not as YAML
+	// parsed are the lines as the parser counts them, which takes U+2028 and U+2029 for line breaks.
+	parsed []int
+	// parts are where the texts start that the parser reads one after the other, and base is where the last one does.
+	parts []int
+	base  Position
 	// unseen is that of the [File].
 	unseen bool
 }
@@ -69,19 +76,49 @@ func newSource(f File, r reading) (*source, *Error) {
 	if nodes > r.nodes {
 		return nil, tooLarge(f, "the file may hold %d keys and values, at most %d are read", nodes, r.nodes)
 	}
-	refused := []*unicode.RangeTable{unreadable, directions}
+	s.parsed, s.parts = s.lines, []int{0}
+	refused := []*unicode.RangeTable{unreadable, separators, directions}
 	if r.manifests {
-		refused, s.json = refused[:1], json.Valid([]byte(text))
+		refused = refused[:1]
+		if starts := jsonStarts(text); starts != nil {
+			s.json, s.parts = true, starts
+		} else if strings.ContainsAny(text, "\u2028\u2029") {
+			s.parsed = []int{0}
+			for i, r := range text {
+				if r == '\n' || unicode.Is(separators, r) {
+					s.parsed = append(s.parsed, i+utf8.RuneLen(r))
+				}
+			}
+		}
 	}
 	return s, s.check(refused)
+}
+
+// jsonStarts returns where the documents of a JSON text start, nil if it is none. Several follow each other as kubectl reads them: the
+// first one is an object.
+func jsonStarts(text string) (starts []int) {
+	if json.Valid([]byte(text)) {
+		return []int{0}
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	for {
+		at := int(decoder.InputOffset())
+		var document json.RawMessage
+		switch err := decoder.Decode(&document); {
+		case errors.Is(err, io.EOF):
+			return starts
+		case err != nil || document[0] != '{':
+			return nil
+		}
+		starts = append(starts, at)
+	}
 }
 
 func tooLarge(f File, format string, args ...any) *Error {
 	return &Error{File: f.Name, Message: fmt.Sprintf(format, args...), Hint: "split it into several files"}
 }
 
-// check refuses what YAML refuses, the line breaks only YAML 1.1 knows (positions would
-// differ from what editors show), the marks that make a terminal show other text than is
+// check refuses what YAML refuses, the line breaks only YAML 1.1 knows, the marks that make a terminal show other text than is
 // there, and directives: %YAML would change what the text means. The parser takes a line
 // that begins with "%" as one unless it is within quotes, where it can be indented as well.
 func (s *source) check(refused []*unicode.RangeTable) *Error {
@@ -106,32 +143,37 @@ func (s *source) check(refused []*unicode.RangeTable) *Error {
 	return nil
 }
 
-// unreadable are the characters that YAML refuses, and directions those that it should refuse too.
+// unreadable are the characters that YAML refuses, separators the line breaks that only YAML 1.1 knows, and directions those that it
+// should refuse too.
 var (
 	unreadable = &unicode.RangeTable{
 		R16: []unicode.Range16{
 			{Lo: 0x00, Hi: 0x08, Stride: 1}, // All control characters but tab and line feed.
 			{Lo: 0x0b, Hi: 0x1f, Stride: 1},
 			{Lo: 0x7f, Hi: 0x9f, Stride: 1},
-			{Lo: 0x2028, Hi: 0x2029, Stride: 1}, // Line separators.
 			{Lo: 0xfeff, Hi: 0xfeff, Stride: 1}, // Byte order mark.
 			{Lo: 0xfffe, Hi: 0xffff, Stride: 1},
 		},
 		LatinOffset: 3,
 	}
+	separators = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x2028, Hi: 0x2029, Stride: 1}}}
 	directions = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x202a, Hi: 0x202e, Stride: 1}, {Lo: 0x2066, Hi: 0x2069, Stride: 1}}}
 )
 
 // notYAML are parts of strings that JSON may have and YAML may not, with the escapes that are not to be mistaken for them.
 var notYAML = regexp.MustCompile(`\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.|[\x{7f}-\x{9f}\x{2028}\x{2029}\x{feff}\x{fffe}\x{ffff}]`)
 
-// yaml is the text for the parser. Where it is JSON, the parser gets other characters for those that it refuses, as many, so that
+// yaml is a part of the text for the parser. Where it is JSON, the parser gets other characters for those that it refuses, as many, so that
 // each value stays in its place; [source.unquote] reads the value.
-func (s *source) yaml() string {
-	if !s.json {
-		return s.text
+func (s *source) yaml(part int) string {
+	text := s.text[s.parts[part]:]
+	if part+1 < len(s.parts) {
+		text = text[:s.parts[part+1]-s.parts[part]]
 	}
-	return notYAML.ReplaceAllStringFunc(strings.ReplaceAll(s.text, "\t", " "), func(part string) string {
+	if !s.json {
+		return text
+	}
+	return notYAML.ReplaceAllStringFunc(strings.ReplaceAll(text, "\t", " "), func(part string) string {
 		switch {
 		case part[0] != '\\':
 			return string(utf8.RuneError)
@@ -194,14 +236,18 @@ type cursor struct {
 	Position
 }
 
-// find returns the offset of a place. It takes time only for the text between it and the cursor, if that is before it on its line.
+// find returns the offset of a place that the parser tells. It takes time only for the text between it and the cursor, if that is before it on its line.
 func (s *source) find(c *cursor, line, column int) int {
 	line = max(line, 1)
-	if line > len(s.lines) {
+	if line == 1 {
+		column += s.base.Column - 1
+	}
+	line += s.base.Line - 1
+	if line > len(s.parsed) {
 		return len(s.text)
 	}
 	if c.Line != line || c.Column > column {
-		*c = cursor{s.lines[line-1], Position{line, 1}}
+		*c = cursor{s.parsed[line-1], Position{line, 1}}
 	}
 	for c.Column < column && c.offset < len(s.text) && s.text[c.offset] != '\n' {
 		_, size := utf8.DecodeRuneInString(s.text[c.offset:])
