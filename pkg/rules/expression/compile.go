@@ -304,7 +304,7 @@ func (c *compiler) unary(n *ast.UnaryNode) Node {
 	if operand, is := x.(*Binary); is && operand.Operator == "??" && !operand.parenthesized() {
 		fail(operand.At.Errorf("?? beside another operator needs parentheses").WithHint("write %s(x ?? y)", n.Operator))
 	}
-	u := &Unary{c.operand(c.tree.Span(n), "", x.Written().Whole), n.Operator, x}
+	u := &Unary{Operand: c.operand(c.tree.Span(n), "", x.Written().Whole), Operator: n.Operator, X: x}
 	if v, is := LiteralOf(x); is && n.Operator == "-" && value.KindOf(v)&value.Number != 0 {
 		return &Literal{u.Operand, u.eval(&Evaluation{})}
 	}
@@ -336,6 +336,7 @@ func (b *Binary) check() {
 		case "<", "<=", ">", ">=", "in", "matches", "contains", "startsWith", "endsWith":
 			fail(u.At.Errorf("%s binds tighter than %s", u.Operator, b.Operator).WithHint("write %s (a %s b)", u.Operator, b.Operator))
 		}
+		u.Compared = b.Operator == "==" || b.Operator == "!="
 	}
 	if b.Operator == "??" { // A default for what is never nil.
 		switch left := b.Left.(type) {

@@ -161,7 +161,7 @@ func TestExplain(t *testing.T) {
 			"So is what is no condition.", "replicas > 1 && replicas",
 			"error && @0 `replicas > 1 && replicas`\n" +
 				"  true @0 `replicas > 1` replicas=3\n" +
-				"  error @16 `replicas` replicas=3 ! && wants a boolean, and replicas is an integer\n", "&& wants a boolean, and replicas is an integer",
+				"  error @16 `replicas` replicas=3 ! && wants a boolean, and replicas is an integer; write (replicas ?? 0) != 0\n", "&& wants a boolean, and replicas is an integer; write (replicas ?? 0) != 0",
 		},
 		"coalesce": {
 			"A default is a part of its clause.", "(object.spec.paused ?? yes) && no",

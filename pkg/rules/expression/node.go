@@ -137,6 +137,8 @@ type Unary struct {
 	Operand
 	Operator string
 	X        Node
+	// Compared says that == or != follows, which binds less.
+	Compared bool
 }
 
 // Binary is an operator between two operands.

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/syntax"
@@ -31,6 +32,8 @@ func (o *Operand) Wants(user string, kinds, have value.Kind) *Error {
 		return o.absent("is", user, kinds, kinds)
 	case o.Text == "" || have == value.Omission:
 		return o.At.Errorf("%s wants %s, have %s", user, kinds, have).WithHint("%s", conversion("...", kinds, have))
+	case kinds == value.Bool:
+		return o.At.Errorf("%s wants %s, and %s is %s", user, kinds, o.Text, have).WithHint("%s", o.Truth(have, true, false))
 	default:
 		return o.At.Errorf("%s wants %s, and %s is %s", user, kinds, o.Text, have).WithHint("%s", conversion(o.Text, kinds, have))
 	}
@@ -69,6 +72,29 @@ func conversion(text string, wanted, kind value.Kind) string {
 	default:
 		return ""
 	}
+}
+
+// Truth is a hint what to ask of a value that is no boolean where one is wanted: whether there is something, or nothing where that is
+// negated. It is "" where that is not known.
+func (o *Operand) Truth(kind value.Kind, nilable, negated bool) string {
+	is, zero := "!=", "0"
+	if negated {
+		is = "=="
+	}
+	switch {
+	case o.Text == "" || kind == 0:
+		return ""
+	case kind&^(value.List|value.Map) == 0:
+		return fmt.Sprintf("write len(%s) %s 0", o.Text, is)
+	case kind == value.String:
+		zero = `""`
+	case kind&^value.Number != 0:
+		return ""
+	}
+	if nilable {
+		return fmt.Sprintf("write (%s ?? %s) %s %s", o.Text, zero, is, zero)
+	}
+	return fmt.Sprintf("write %s %s %s", o.Text, is, zero)
 }
 
 // example is a default that a hint can show.

@@ -417,7 +417,7 @@ func (u *Unary) eval(e *Evaluation) any {
 		v := e.eval(u.X)
 		b, ok := v.(bool)
 		if !ok {
-			value.Must(u.NotBoolean(value.KindOf(v)))
+			value.Must(u.NotBoolean(value.KindOf(v), true))
 		}
 		return !b
 	}
@@ -437,10 +437,14 @@ func (u *Unary) eval(e *Evaluation) any {
 const Signed = value.Number | value.Quantity | value.Duration
 
 // NotBoolean is the error that what ! negates is of another kind.
-func (u *Unary) NotBoolean(kind value.Kind) *Error {
+func (u *Unary) NotBoolean(kind value.Kind, nilable bool) *Error {
 	err := u.X.Written().Wants(u.Operator, value.Bool, kind)
-	if kind&(value.Nil|value.Stamped) == 0 {
+	switch {
+	case kind&(value.Nil|value.Stamped) != 0:
+		return err
+	case u.Compared:
 		return err.WithHint("%s binds tighter than a comparison: write %s (a == b)", u.Operator, u.Operator)
+	default:
+		return err.WithHint("%s", u.X.Written().Truth(kind, nilable, true))
 	}
-	return err
 }

@@ -86,6 +86,14 @@ func (t Type) IsQuantity() bool {
 	return t.kinds&value.String != 0 && slices.ContainsFunc(t.parts, quantity)
 }
 
+// IsTime reports whether the value can be a text that a schema takes for a time.
+func (t Type) IsTime() bool {
+	instant := func(p part) bool {
+		return p.schema.Format == schema.DateTime || p.schema.Format == schema.Time || p.schema.Format == schema.MicroTime
+	}
+	return t.kinds&value.String != 0 && slices.ContainsFunc(t.parts, instant)
+}
+
 // String names the type for a message, as "a string" or "a list of maps". Like
 // [value.Kind.String] it leaves nil out beside other kinds.
 func (t Type) String() string {

@@ -106,3 +106,31 @@ func TestTemplates(t *testing.T) {
 		})
 	}
 }
+
+// TestProposalsAreAccepted holds that a hint that writes an expression out writes one in which nothing is wrong.
+func TestProposalsAreAccepted(t *testing.T) {
+	for _, source := range []string{
+		"!object.spec.version", "!object.spec.timeout", "not object.spec.pd.mode", "!object.spec.names", "!object.spec.pd.replicas", "!object.status.ready",
+		"object.spec.timeout ? 1 : 2", "object.spec.pd.mode && true", "true || object.spec.names", "object.spec.ratio && true", "object.spec.flags && true",
+		"!pods[0].spec.nodeName", "pods[0].spec.restartPolicy && true", "!pods[0].spec.tolerations", "!pods[0].status.phase", "!anything.spec || !object.metadata.name",
+		"object.metadata.creationTimestamp - 5", "5 + object.metadata.creationTimestamp", "object.metadata.creationTimestamp - object.status.since",
+		"object.status.since + 60", "object.status.since > 60", "60 < object.metadata.creationTimestamp", "object.status.since && true", "object.status.since - object.metadata.creationTimestamp",
+	} {
+		w := newWorld(t, cluster, lets...)
+		_, errs := w.checked(t, source)
+		if len(errs) != 1 {
+			t.Errorf("%s: %v, want one mistake", source, errs)
+			continue
+		}
+		proposal, proposes := strings.CutPrefix(errs[0].Hint, "write ")
+		if errs[0].Hint != "" && !proposes {
+			t.Errorf("%s: the hint proposes nothing: %s", source, errs[0].Hint)
+		}
+		if !proposes {
+			continue
+		}
+		if _, wrong := w.checked(t, proposal); len(wrong) > 0 {
+			t.Errorf("%s: of %s: %v", source, proposal, wrong)
+		}
+	}
+}

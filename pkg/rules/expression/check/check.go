@@ -225,7 +225,14 @@ func (c *checker) wants(node expression.Node, r result, user string, kinds value
 	case !t.Known():
 		return c.refusesBranch(r, user, kinds, kinds)
 	case have != 0 && have&kinds == 0:
-		c.report(document.CodeTypeMismatch, node.Written().Wants(user, kinds, have))
+		err := node.Written().Wants(user, kinds, have)
+		switch {
+		case kinds == value.Bool:
+			err.Hint = truthHint(node, t, false)
+		case t.IsTime() && have == value.String && kinds&value.Time == 0: // No number is written so.
+			err.Hint = ""
+		}
+		c.report(document.CodeTypeMismatch, err)
 	case !t.CanBeNil() || kinds&value.Nil != 0:
 		return c.refusesBranch(r, user, kinds, kinds)
 	case have == 0:

@@ -26,7 +26,11 @@ func (c *checker) unary(n *expression.Unary, k known) result {
 		return gives(t, r.after().with(c.present(n.X, r.of)))
 	}
 	if r.of.Known() && have != 0 && have&value.Bool == 0 {
-		c.report(document.CodeTypeMismatch, n.NotBoolean(have))
+		err := n.NotBoolean(have, r.of.CanBeNil())
+		if !n.Compared {
+			err.Hint = truthHint(n.X, r.of, true)
+		}
+		c.report(document.CodeTypeMismatch, err)
 	}
 	of := typing.Of(value.Bool)
 	if r.of.Kinds() != value.Bool {
@@ -34,6 +38,19 @@ func (c *checker) unary(n *expression.Unary, k known) result {
 	}
 	r = c.boolean(n.X, r, n.Operator)
 	return result{of: of, yes: r.no, no: r.yes}
+}
+
+// truthHint says what to ask of a value that is no boolean. An enumeration without "" is never that, but may be absent.
+func truthHint(node expression.Node, t typing.Type, negated bool) string {
+	written, nilable := node.Written(), t.CanBeNil()
+	kinds := t.Kinds() &^ value.Nil
+	if kinds != value.String || enumHint(t, "") == "" {
+		return written.Truth(kinds, nilable, negated)
+	}
+	if !nilable || written.Text == "" {
+		return ""
+	}
+	return "write " + written.Text + map[bool]string{true: " == nil", false: " != nil"}[negated]
 }
 
 func (c *checker) binary(n *expression.Binary, k known) result {
@@ -96,7 +113,11 @@ func (c *checker) operate(n *expression.Binary, both []operand) typing.Type {
 	l, r := presentKinds(both[0].of), presentKinds(both[1].of)
 	kinds := n.Outcome(l, r)
 	if kinds == 0 {
-		c.report(document.CodeTypeMismatch, n.Mismatch(l, r))
+		err := n.Mismatch(l, r)
+		if hint, is := timeHint(n, both); is {
+			err.Hint = hint
+		}
+		c.report(document.CodeTypeMismatch, err)
 		return typing.Unknown()
 	}
 	refused := false
@@ -115,6 +136,41 @@ func (c *checker) operate(n *expression.Binary, both []operand) typing.Type {
 	default:
 		return typing.Of(kinds)
 	}
+}
+
+// timeHint says how to compute with a field that is a time, of which no number can be made, and whether it is one.
+func timeHint(n *expression.Binary, both []operand) (hint string, is bool) {
+	for _, o := range both {
+		text := o.node.Written().Text
+		if !o.of.IsTime() || presentKinds(o.of) != value.String || presentKinds(o.beside.of)&value.Computed == presentKinds(o.beside.of) {
+			continue
+		}
+		other := ""
+		if o.beside.of.IsTime() {
+			other = o.beside.node.Written().Text
+		}
+		switch {
+		case text == "":
+		case n.Orders():
+			hint = fmt.Sprintf(`olderThan(%s, "5m")`, text)
+		case n.Operator == "-" && other != "" && !o.beside.of.CanBeNil():
+			hint = fmt.Sprintf("timestamp(%s) - timestamp(%s)", text, other)
+		case n.Operator == "+", n.Operator == "-" && other == "" && !o.right:
+			hint = fmt.Sprintf(`timestamp(%s) %s duration("5m")`, text, n.Operator)
+		}
+		switch {
+		case hint == "" || !o.of.CanBeNil():
+		case n.Orders():
+			hint = text + " != nil && " + hint
+		default:
+			hint = text + " != nil ? " + hint + " : nil"
+		}
+		if hint != "" {
+			hint = "write " + hint
+		}
+		return hint, true
+	}
+	return "", false
 }
 
 // presentKinds are the kinds of a value that is not nil.
