@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -131,9 +132,68 @@ func (l Leftover) giveUpFields(object map[string]any) *Wish {
 	if at < 0 {
 		return nil
 	}
+	if subresource := Text(entries[at], "subresource"); Custom(l.GVR.Group) && (subresource == "" || subresource == "status") {
+		others := make([]map[string]any, 0, len(entries))
+		for i, entry := range entries {
+			if i != at {
+				others = append(others, FieldSet(entry))
+			}
+		}
+		if steps := emptying(FieldSet(entries[at]), others, object, nil); len(steps) > 0 {
+			return &Wish{Type: JSON, Subresource: subresource, Body: steps}
+		}
+	}
 	return &Wish{
 		Type: Apply, Subresource: Text(entries[at], "subresource"), Body: map[string]any{}, Force: true, Release: RemoveFields,
 	}
+}
+
+// emptying returns the RFC 6902 patch that empties the maps and lists of which a manager owns all that is in them, and others own just
+// the map or list, as who has applied it empty. An apply that gives up what is in them would make them null, which the schema of a custom
+// resource refuses, each time again. With what the patch removes, the manager loses it.
+func emptying(fields map[string]any, others []map[string]any, value any, at Path) (steps []any) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		below, _ := fields[name].(map[string]any)
+		next, known := stepOf(value, name, nil)
+		item, there := Lookup(value, Path{next})
+		if name == "." || !known || !there || len(below) == 0 || len(at) == 0 && next == "metadata" {
+			continue
+		}
+		var beside []map[string]any
+		more := false // Others own something in it, too.
+		for _, tree := range others {
+			if other, owned := tree[name].(map[string]any); owned {
+				_, itself := other["."]
+				beside, more = append(beside, other), more || len(other) > 1 || len(other) == 1 && !itself
+			}
+		}
+		switch path := at.child(next); {
+		case len(beside) == 0: // It goes with what is in it.
+		case more:
+			steps = append(steps, emptying(below, beside, item, path)...)
+		case hasAll(below, item):
+			var empty any = map[string]any{}
+			if _, isList := item.([]any); isList {
+				empty = []any{}
+			}
+			steps = append(steps, step("replace", path, empty))
+		}
+	}
+	return steps
+}
+
+// hasAll reports whether a tree of FieldsV1 has each entry of a map or a list, if there is one.
+func hasAll(fields map[string]any, value any) bool {
+	list, _ := value.([]any)
+	entries, _ := value.(map[string]any)
+	found := map[string]bool{}
+	for name := range fields {
+		if _, there := itemOf(value, name, nil); there {
+			step, _ := stepOf(value, name, nil)
+			found[step] = true
+		}
+	}
+	return len(found) > 0 && len(found) == len(list)+len(entries)
 }
 
 // giveUpChild deletes what the rule made, and releases what it adopted, and what garbage collection has let go of. Of a child

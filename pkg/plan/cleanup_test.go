@@ -156,6 +156,34 @@ func TestCleanUp(t *testing.T) {
 	}
 }
 
+// TestCleanUpEmpties holds that maps and lists of a custom resource are emptied first that others own, though nothing in them: an apply of
+// nothing would make them null.
+func TestCleanUpEmpties(t *testing.T) {
+	const patched = `json [{"op":"replace","path":"/spec/m","value":{}}]`
+	tests := map[string]struct{ reason, group, spec, owned, others, want string }{
+		"Map":      {"All that is in it is ours.", "example.com", `{m: {a: 1}}`, `"f:m": {"f:a": {}}`, `"f:m": {}`, patched},
+		"Itself":   {"Both own the map.", "example.com", `{m: {a: 1}}`, `"f:m": {".": {}, "f:a": {}}`, `"f:m": {".": {}}`, patched},
+		"List":     {"So it is of a list.", "example.com", `{l: [x]}`, `"f:l": {"v:\"x\"": {}}`, `"f:l": {".": {}}`, `json [{"op":"replace","path":"/spec/l","value":[]}]`},
+		"Element":  {"And in an element.", "example.com", `{l: [{name: x, m: {a: 1}}]}`, `"f:l": {"k:{\"name\":\"x\"}": {"f:m": {"f:a": {}}}}`, `"f:l": {"k:{\"name\":\"x\"}": {".": {}, "f:name": {}, "f:m": {}}}`, `json [{"op":"replace","path":"/spec/l/0/m","value":{}}]`},
+		"More":     {"Something of nobody stays in it.", "example.com", `{m: {a: 1, b: 1}}`, `"f:m": {"f:a": {}}`, `"f:m": {}`, "apply force {}"},
+		"Shared":   {"Something of others stays in it.", "example.com", `{m: {a: 1, b: 1}}`, `"f:m": {"f:a": {}, "f:b": {}}`, `"f:m": {"f:b": {}}`, "apply force {}"},
+		"Alone":    {"It goes with what is in it.", "example.com", `{m: {a: 1}}`, `"f:m": {"f:a": {}}`, `"f:o": {}`, "apply force {}"},
+		"Empty":    {"It stays.", "example.com", `{m: {}, o: 1}`, `"f:m": {}, "f:o": {}`, `"f:m": {}`, "apply force {}"},
+		"Built-in": {"Kubernetes stores null as nothing.", "apps", `{m: {a: 1}}`, `"f:m": {"f:a": {}}`, `"f:m": {}`, "apply force {}"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := Leftover{Rule: rule("a"), Kind: LeftFields, Release: RemoveFields}
+			l.GVR.Group = tc.group
+			object := decode[map[string]any](t, `{metadata: {managedFields: [{manager: `+rule("a").FieldManager()+`, operation: Apply, fieldsV1: {"f:spec": {`+tc.owned+
+				`}}}, {manager: kubectl, operation: Update, fieldsV1: {"f:spec": {`+tc.others+`}}}]}, spec: `+tc.spec+`}`)
+			if diff := cmp.Diff(tc.want, asText(t, l.CleanUp(object))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestCleanUpIsGuarded holds that nothing but the very object that was looked at is
 // written.
 func TestCleanUpIsGuarded(t *testing.T) {
