@@ -302,7 +302,7 @@ func overlaid(fields map[string]any, current, body any, g Grain) (after any, cha
 	if isMap && !have {
 		after, changed = map[string]any{}, true
 	}
-	after, changed, unowned := withEmptyLists(fields, current, after, changed, wanted)
+	after, changed, unowned := withEmptyLists(fields, current, after, changed, wanted, g)
 	size += unowned
 	if isScalar(body) || len(wanted)+len(list) != size {
 		return nil, false, false
@@ -332,23 +332,39 @@ func overlaid(fields map[string]any, current, body any, g Grain) (after any, cha
 	return after, changed, true
 }
 
-// withEmptyLists returns a map with the empty lists of a body that are not there, and how many of its empty lists nobody owns: a list that
-// is merged and has no elements has no manager, whether it is stored or not.
-func withEmptyLists(fields map[string]any, current, after any, changed bool, body map[string]any) (with any, changes bool, unowned int) {
+// withEmptyLists returns a map with the empty lists of a body that are not there, and how many of its entries nobody owns: a list that is
+// merged and has no elements has no manager, whether it is stored or not, nor has a map of such lists. If others have elements in it, it
+// says nothing.
+func withEmptyLists(fields map[string]any, current, after any, changed bool, body map[string]any, g Grain) (with any, changes bool, unowned int) {
 	for key, value := range body {
 		list, isList := value.([]any)
+		below, isMap := value.(map[string]any)
 		_, itself := fields["f:"+key]
 		old, exists := Lookup(current, Path{key})
-		if itself || !isList || len(list) > 0 || exists && !IsEmpty(old) {
+		_, filled := old.([]any)
+		of := within(g, "f:"+key)
+		next, differs := value, !exists
+		switch {
+		case itself:
+			continue
+		case isList && len(list) == 0 && (!exists || IsEmpty(old) || filled && of != nil && !of.WholeList()):
+		case isMap && len(below) > 0 && exists && (of == nil || !of.WholeMap()):
+			inner, changes, lists := withEmptyLists(nil, old, old, false, below, of)
+			if lists < len(below) {
+				continue
+			}
+			next, differs = inner, changes
+		default:
 			continue
 		}
-		if unowned++; exists {
+		unowned++
+		if !differs {
 			continue
 		}
 		if !changed {
 			after, changed = shallow(after), true
 		}
-		after, _ = set(after, key, value, true)
+		after, _ = set(after, key, next, true)
 	}
 	return after, changed, unowned
 }

@@ -15,6 +15,7 @@ func TestApplied(t *testing.T) {
 		fields  string // FieldsV1 of our entry; empty for no entry
 		current string
 		body    string
+		grain   Grain // nil for one that is not known
 		want    bool
 	}{
 		"NeverApplied": {
@@ -48,6 +49,29 @@ func TestApplied(t *testing.T) {
 		"EmptyListAbsent": {
 			reason: "It is stored where nothing says that it is not.",
 			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1}}`, body: `{spec: {a: 1, list: []}}`,
+		},
+		"EmptyListFilled": {
+			reason: "It could be a list that is replaced.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1, list: [x]}}`, body: `{spec: {a: 1, list: []}}`,
+		},
+		"EmptyListMerged": {
+			grain:  withPorts{},
+			reason: "What others have in a list that is merged is theirs, and the list nobody's.",
+			fields: `{"f:spec": {"f:a": {}}}`, current: `{spec: {a: 1, ports: [{port: 80}]}}`, body: `{spec: {a: 1, ports: []}}`, want: true,
+		},
+		"EmptyListMergedOwned": {
+			grain:   withPorts{},
+			reason:  "Our own elements are to go.",
+			fields:  `{"f:spec": {"f:a": {}, "f:ports": {"k:{\"port\":80}": {".": {}, "f:port": {}}}}}`,
+			current: `{spec: {a: 1, ports: [{port: 80}, {port: 81}]}}`, body: `{spec: {a: 1, ports: []}}`,
+		},
+		"EmptyListsOnly": {
+			reason: "Nor does anybody own a map of which nothing else is applied.",
+			fields: `{"f:a": {}}`, current: `{a: 1, spec: {b: 2, list: []}}`, body: `{a: 1, spec: {list: []}}`, want: true,
+		},
+		"EmptyListsOnlyAbsent": {
+			reason: "Something else may be what made the map.",
+			fields: `{"f:a": {}}`, current: `{a: 1, spec: {b: 2}}`, body: `{a: 1, spec: {list: []}}`,
 		},
 		"EmptyListOwned": {
 			reason: "The last element is to go.",
@@ -147,7 +171,7 @@ func TestApplied(t *testing.T) {
 				}
 				current["metadata"] = metadata
 			}
-			o := Options{Applied: byKey}
+			o := Options{Applied: byKey, Grain: func(schema.GroupVersionResource, string) Grain { return tc.grain }}
 			if got := o.isApplied(place{}, current, withoutEmptyMetadata(decode[map[string]any](t, tc.body)), "ours"); got != tc.want {
 				t.Errorf("%s got %v, want %v", tc.reason, got, tc.want)
 			}
@@ -197,6 +221,17 @@ func byKey(_ schema.GroupVersionResource, _, _ string, object, body map[string]a
 	out, _ := merge("", object, body).(map[string]any)
 	return out
 }
+
+// withPorts is of values of which nothing is known but that lists called ports are merged.
+type withPorts struct{ ports }
+
+func (withPorts) Below(key string) Grain {
+	if key == "ports" {
+		return ports{}
+	}
+	return withPorts{}
+}
+func (withPorts) WholeList() bool { return true }
 
 func entry(t *testing.T, manager, operation, subresource, fields string) map[string]any {
 	t.Helper()

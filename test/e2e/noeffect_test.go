@@ -3,6 +3,10 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // builtinManifests are manifests of built-in kinds that the API server stores in another way: it adds defaults to what is owned as a
@@ -53,9 +57,57 @@ spec:
 			if output, code := once(t, args...); code != 0 || !strings.Contains(output, "1 write,") {
 				t.Fatalf("it ended with %d:\n%s", code, output)
 			}
-			if output, code := once(t, args...); code != 0 || !strings.Contains(output, "0 writes") || strings.Contains(output, "no effect") {
+			if output, code := once(t, args...); code != 0 || !strings.Contains(output, "0 writes") || strings.Contains(output, "nothing changed") {
 				t.Errorf("a second process ended with %d:\n%s", code, output)
 			}
 		})
+	}
+}
+
+// TestEmptyListBesideOthers holds that an empty list that is merged is not applied again where another manager has elements in it: they are
+// that manager's, and the list is nobody's.
+func TestEmptyListBesideOthers(t *testing.T) {
+	alongside(t)
+	namespace := cluster(t).Namespace(t)
+	tidbCluster(t, namespace, "db", "")
+	args := []string{"--namespace", namespace, "--instance", namespace, "--rules", rulesFile(t, namespace, `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: made, namespace: NAMESPACE}
+spec:
+  resources:
+    tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
+    deployments: {group: apps, version: v1, resource: deployments}
+  rules:
+  - name: a
+    watch: tidbclusters
+    actions:
+    - apply:
+        resource: deployments
+        manifest:
+          metadata: {name: x, finalizers: []}
+          spec:
+            replicas: 0
+            selector: {matchLabels: {app: x}}
+            template: {metadata: {labels: {app: x}}, spec: {initContainers: [], containers: [{name: a, image: a}]}}
+`)}
+	if output, code := once(t, args...); code != 0 || !strings.Contains(output, "1 write,") {
+		t.Fatalf("it ended with %d:\n%s", code, output)
+	}
+	const injected = `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "finalizers": ["example.com/mesh"]},
+		"spec": {"template": {"spec": {"initContainers": [{"name": "mesh", "image": "mesh"}]}}}}`
+	deployments := client(t).Resource(deployments).Namespace(namespace)
+	if _, err := deployments.Patch(t.Context(), "x", types.ApplyPatchType, []byte(injected), metav1.PatchOptions{FieldManager: "mesh"}); err != nil {
+		t.Fatal(err)
+	}
+	if output, code := once(t, args...); code != 0 || !strings.Contains(output, "0 writes") || strings.Contains(output, "nothing changed") {
+		t.Errorf("a second process ended with %d:\n%s", code, output)
+	}
+	there, err := deployments.Get(t.Context(), "x", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, _, _ := unstructured.NestedSlice(there.Object, "spec", "template", "spec", "initContainers"); len(list) != 1 {
+		t.Errorf("it has %v", list)
 	}
 }
