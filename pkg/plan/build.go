@@ -23,6 +23,9 @@ type Options struct {
 	// only the manager owned and the body lacks is gone. A manager without a name gives nothing up. Nil stands for a server that
 	// merges maps, replaces lists and removes nothing. Its result is not changed.
 	Applied func(gvr schema.GroupVersionResource, subresource, manager string, object, body map[string]any) map[string]any
+	// AppliedWhole is Applied of a whole object, nil for the same. What nobody owns goes with the map that it is in, where that goes: only
+	// who has all entries of managedFields knows.
+	AppliedWhole func(gvr schema.GroupVersionResource, subresource, manager string, object, body map[string]any) map[string]any
 	// Grain says how server-side apply treats the objects of a resource. It is nil, or its result, where that is not known.
 	Grain func(gvr schema.GroupVersionResource, subresource string) Grain
 }
@@ -384,7 +387,7 @@ func (b builder) apply(operation *Operation, joined batch, current map[string]an
 	for _, wish := range joined {
 		carry(operation, wish)
 	}
-	*operation = b.Predict(*operation, current)
+	*operation = b.predict(*operation, current)
 }
 
 // joined is all that a rule applies to an object, merged as the API server merges two applies: the later one decides what both have, and
@@ -402,9 +405,16 @@ func (o Options) joined(applies []Wish) map[string]any {
 }
 
 // Predict returns an apply with what it makes of the object, as far as that can be known without the server: no admission, and of a
-// new object no defaults either. The fields that the manager gives up may be in the object only if that is whole: a cache keeps neither
-// the entries of other managers nor what no rule reads or writes.
+// new object no defaults either. The object must be a whole one: a cache keeps neither the entries of other managers nor what no rule
+// reads or writes, so fields that the manager gives up may be missing there.
 func (o Options) Predict(operation Operation, current map[string]any) Operation {
+	if o.AppliedWhole != nil {
+		o.Applied = o.AppliedWhole
+	}
+	return o.predict(operation, current)
+}
+
+func (o Options) predict(operation Operation, current map[string]any) Operation {
 	if current == nil {
 		write(&operation, operation.Rules[0], nil, o.applied(operation, nil))
 		return operation

@@ -82,6 +82,9 @@ func newSet(all []*Rule, warnings document.Errors) *Set {
 	out.options.Applied = func(gvr apischema.GroupVersionResource, subresource, manager string, object, body map[string]any) map[string]any {
 		return out.catalogs[gvr].Applied(gvr, subresource, manager, object, body)
 	}
+	out.options.AppliedWhole = func(gvr apischema.GroupVersionResource, subresource, manager string, object, body map[string]any) map[string]any {
+		return out.catalogs[gvr].AppliedWhole(gvr, subresource, manager, object, body)
+	}
 	out.options.Grain = func(gvr apischema.GroupVersionResource, subresource string) plan.Grain {
 		return out.catalogs[gvr].Grain(gvr, subresource)
 	}

@@ -31,6 +31,9 @@ var predictionTable = []struct{ resource, base, parts, status string }{
 - {spec: {template: {apiVersion: v1, kind: ConfigMap, metadata: {name: t, labels: {c: d}, annotations: {e: f}}, data: {z: v}}}}
 - {spec: {maybe: other}}
 - {spec: {choice: {a: x}}}
+- {spec: {tuned: {by: x}}}
+- {spec: {tuned: {to: [a]}}}
+- {spec: {tuned: {to: []}}}
 `, status: `
 - {status: {replicas: 1}}
 - {status: {selector: a=b}}

@@ -139,7 +139,8 @@ func (p *prediction) run(ctx context.Context) (what string, err error) {
 	p.tell("wish "+string(wish.Type)+" "+wish.Subresource, wish.Rule.FieldManager(), wish.Body)
 	what = fmt.Sprintf("%s %s", wish.Type, wish.Subresource)
 	catalog := schema.NewCatalog(catalogOf(p.of.kind), builtin.Source())
-	built := plan.Build([]plan.Wish{wish}, plan.Options{Canonical: catalog.Canonical, Applied: catalog.Applied, Grain: catalog.Grain})
+	options := plan.Options{Canonical: catalog.Canonical, Applied: catalog.Applied, AppliedWhole: catalog.AppliedWhole, Grain: catalog.Grain}
+	built := plan.Build([]plan.Wish{wish}, options)
 	if len(built.Decisions) > 0 {
 		return what + " cannot be made", nil
 	}
@@ -156,7 +157,9 @@ func (p *prediction) run(ctx context.Context) (what string, err error) {
 	}
 	switch {
 	case len(built.Operations) > 0:
-		operation = built.Operations[0]
+		if operation = built.Operations[0]; operation.GivesUp && !operation.Orphans() {
+			operation = options.Predict(operation, before) // As it is known live.
+		}
 	case wish.Type == plan.Apply:
 		what += " changes nothing" // So the API server has to say.
 	default: // To take something out of a map that is not there would make the map.

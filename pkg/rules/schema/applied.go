@@ -25,14 +25,26 @@ import (
 // Where nothing is known of the resource, maps are merged and lists are replaced, as the API server does without a schema. A body that
 // the API server refuses is merged in the same way. The result shares what it can with both, so it is read only.
 func (c *Catalog) Applied(gvr schema.GroupVersionResource, subresource, manager string, object, body map[string]any) map[string]any {
+	return c.applied(gvr, subresource, manager, object, body, false)
+}
+
+// AppliedWhole is [Catalog.Applied] of a whole object, with all that others own of it.
+func (c *Catalog) AppliedWhole(gvr schema.GroupVersionResource, subresource, manager string, object, body map[string]any) map[string]any {
+	return c.applied(gvr, subresource, manager, object, body, true)
+}
+
+func (c *Catalog) applied(gvr schema.GroupVersionResource, subresource, manager string, object, body map[string]any, whole bool) map[string]any {
 	found := c.Resource(gvr)
 	t := Open()
 	if found != nil {
 		t = found.Type
 	}
-	after, err := t.applied(subresource, manager, object, body)
+	after, err := t.applied(subresource, manager, object, body, whole)
+	if err != nil && whole {
+		after, err = t.applied(subresource, manager, object, body, false)
+	}
 	if err != nil {
-		after, _ = Open().applied(subresource, "", object, body)
+		after, _ = Open().applied(subresource, "", object, body, false)
 	}
 	if _, apart := found.subresource("status"); apart && after != nil {
 		after = statusApart(subresource, object, after)
@@ -68,13 +80,19 @@ func statusApart(subresource string, before, after map[string]any) map[string]an
 // anyVersion is that of all entries of managedFields: fields are taken to have the same names in all versions of a resource.
 const anyVersion fieldpath.APIVersion = "v"
 
-func (t *Type) applied(subresource, manager string, object, body map[string]any) (map[string]any, error) {
+func (t *Type) applied(subresource, manager string, object, body map[string]any, whole bool) (map[string]any, error) {
 	managers := fieldpath.ManagedFields{}
 	var own map[string]any
 	if manager != "" {
 		own = managersOf(managers, subresource, manager, object)
 	}
-	before, _ := t.cut(object, body, own).(map[string]any)
+	var before map[string]any
+	if name := plan.Text(object, "metadata", "name"); whole && name != "" {
+		before = plan.WithField(object, plan.Path{"metadata", "managedFields"}, nil)
+		body = plan.WithField(body, plan.Path{"metadata", "name"}, name) // As each apply has it, so that the metadata stay.
+	} else {
+		before, _ = t.cut(object, body, own).(map[string]any)
+	}
 	m := model{refs: map[*Type]int{}}
 	root := m.ref(t, before, body)
 	m.Types = append(m.Types, *unknown)

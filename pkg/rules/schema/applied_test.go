@@ -79,7 +79,7 @@ func TestApplied(t *testing.T) {
 			metadata := map[string]any{"metadata": map[string]any{"managedFields": decoded(t, "["+test.entries+"]")}}
 			before, body := object(test.before, metadata), object(test.body, nil)
 			delete(body, "n")
-			got, err := whole(test.of).applied("", "me", before, body)
+			got, err := whole(test.of).applied("", "me", before, body, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,4 +96,34 @@ func TestApplied(t *testing.T) {
 func listOf(kind ListKind, keys ...string) *Type {
 	fields := map[string]Field{"protocol": {Default: "TCP"}, "env": {Type: &Type{Map: &Map{Open: true}}}}
 	return &Type{List: &List{Kind: kind, Keys: keys, Items: &Type{Map: &Map{Fields: fields, Open: true}}}}
+}
+
+// TestAppliedWhole holds that a map of which the manager gives up all that it owns, and others own nothing, goes with what nobody owns in
+// it: it stays only as far as others own something.
+func TestAppliedWhole(t *testing.T) {
+	of := &Type{Map: &Map{Fields: map[string]Field{
+		"metadata": {Type: EmbeddedMetadata()},
+		"spec":     {Type: &Type{Map: &Map{Fields: map[string]Field{"level": {Type: integerType}, "by": {Type: textType}, "to": {Type: listOf(Set)}}}}},
+	}}}
+	const own = `{manager: me, operation: Apply, fieldsV1: {"f:metadata": {"f:labels": {"f:a": {}}}, "f:spec": {"f:by": {}}}}`
+	tests := map[string]struct{ reason, entries, body, want string }{
+		"default": {"Nobody owns a default, nor an empty list.", own, `{spec: {to: []}}`, `{metadata: {name: x}}`},
+		"absent":  {"So it is where the map is not in the body.", own, `{}`, `{metadata: {name: x}}`},
+		"others":  {"What others own stays, and so does the list.", own + `, {manager: you, operation: Update, fieldsV1: {"f:spec": {"f:level": {}}}}`, `{spec: {to: []}}`, `{metadata: {name: x}, spec: {level: 3, to: []}}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			object, _ := decoded(t, `{metadata: {name: x, labels: {a: b}, managedFields: [`+tt.entries+`]}, spec: {by: x, level: 3}}`).(map[string]any)
+			body, _ := decoded(t, tt.body).(map[string]any)
+			got, err := of.applied("", "me", object, body, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			metadata, _ := got["metadata"].(map[string]any)
+			delete(metadata, "managedFields")
+			if diff := cmp.Diff(decoded(t, tt.want), any(got)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+			}
+		})
+	}
 }
