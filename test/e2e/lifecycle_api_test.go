@@ -116,6 +116,15 @@ func TestConversionFails(t *testing.T) {
 		t.Errorf("the log has %d lines about it though nothing has changed", n)
 	}
 
+	// A process that starts now says what it waits for, and acts on the rest.
+	began := time.Now()
+	late := serve(t, "--instance", namespace, "--rules", rulesFile(t, namespace, d.rules("v2")))
+	eventually(t, "the log of a start says what it waits for", func() bool {
+		return late.lines(0, "cannot list or watch", d.plural+".") > 0
+	})
+	t.Logf("a start says so after %s", time.Since(began))
+	late.wait(t)
+
 	// A run that ends says what it waits for, and ends. So does a dry run.
 	for _, command := range []string{"run", "diff"} {
 		began, output := time.Now(), &buffer{}
