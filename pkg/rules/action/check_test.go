@@ -134,7 +134,7 @@ func TestCheckStep(t *testing.T) {
 		"Right": {"Everything is as it should be.", `{forEach: {pod: "${pods}"}, when: pod.status.phase == "Failed" && index > 0, event: {reason: A, message: "${pod.metadata.name} ${index}"}}`, ""},
 		"When": {
 			"The condition is one.", `{when: object.spec.replicas, event: {reason: A, message: a}}`,
-			"type-mismatch when: a condition wants a boolean, and object.spec.replicas is an integer; ",
+			"type-mismatch when: a condition wants a boolean, and object.spec.replicas is an integer; write object.spec.replicas != 0",
 		},
 		"Narrowed": {"What it asks for is there then.", `{when: config != nil, event: {reason: A, message: "${config.metadata.name}"}}`, ""},
 		"Unguarded": {

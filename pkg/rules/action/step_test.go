@@ -27,7 +27,7 @@ func TestForEachAndWhen(t *testing.T) {
 		"WhenNotBoolean": {
 			reason: "Anything but a boolean is an error.",
 			action: "when: object.spec.replicas\ndelete: {}",
-			err:    `a.yaml:1:7: when: a condition wants a boolean, and object.spec.replicas is an integer`,
+			err:    `a.yaml:1:7: when: a condition wants a boolean, and object.spec.replicas is an integer; write (object.spec.replicas ?? 0) != 0`,
 		},
 		"WhenPerElement": {
 			reason: "It is judged for each element, whatever the order of the fields.",
