@@ -115,7 +115,7 @@ func (o Options) reliesOn(w Wish, current map[string]any) bool {
 	if w.Type == JSON {
 		current = w.Current // It counts the elements of lists there.
 	}
-	alone, err := w.applyTo(current)
+	alone, err := o.alone(w, current)
 	return err == nil && !o.same(w.Target, current, alone)
 }
 

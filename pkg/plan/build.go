@@ -272,14 +272,17 @@ func (o Operation) leaves(current map[string]any) map[string]any {
 // update joins merge and JSON patches and finalizers: into one JSON patch where one of them is, otherwise into one merge patch. It
 // names no rules where nothing changes.
 func (b builder) update(operation *Operation, joined batch, object *draftedObject, known Marks) (failed []Decision) {
-	hasJSON := slices.ContainsFunc(joined, func(w Wish) bool { return w.Type == JSON })
+	hasJSON := slices.ContainsFunc(joined, func(w Wish) bool { return w.Type == JSON && w.Restoring == nil })
 	current := object.current
 	after := current
 	var steps []any
 	var written []Change
 	for _, wish := range joined {
+		if wish.Restoring != nil {
+			wish.Type = Merge // It is sent as what differs.
+		}
 		mark := object.positions.begin(wish.Rule)
-		next, asks, sent, err := object.follow(wish, after)
+		next, asks, sent, err := object.follow(b.Options, wish, after)
 		if err != nil {
 			object.positions.undo(mark)
 			failed = append(failed, Decision{Rule: wish.Rule, Outcome: Failed, Reason: err.Error(), Err: err})
@@ -298,7 +301,9 @@ func (b builder) update(operation *Operation, joined batch, object *draftedObjec
 		object.ask(wish, sent, after, asks)
 		if len(changed) > 0 {
 			written = append(written, changed...)
-			operation.Changes = append(operation.Changes, b.storedChanges(wish, changed, after, next)...)
+			stored := b.storedChanges(wish, changed, after, next)
+			wish.markRestored(stored)
+			operation.Changes = append(operation.Changes, stored...)
 			if wish.Type == JSON {
 				operation.Type = JSON
 				steps = append(steps, sent...)
@@ -409,7 +414,7 @@ func (o Options) joined(applies []Wish) map[string]any {
 // reads or writes, so fields that the manager gives up may be missing there.
 func (o Options) Predict(operation Operation, current map[string]any) Operation {
 	if o.AppliedWhole != nil {
-		o.Applied = o.AppliedWhole
+		o.Applied = o.AppliedWhole //nolint:revive // The options are a copy.
 	}
 	return o.predict(operation, current)
 }

@@ -17,13 +17,14 @@ type LeftoverKind string
 const (
 	LeftFinalizer LeftoverKind = "finalizer" // of onDelete with hold
 	LeftFields    LeftoverKind = "fields"    // that a patch applied
+	LeftChanges   LeftoverKind = "changes"   // of a patch for a while: fields get back what they had before
 	LeftChildren  LeftoverKind = "children"  // objects that were applied
 	LeftCreated   LeftoverKind = "created"   // objects that were created, which are never cleaned up
 )
 
 // Known reports whether there is such a kind.
 func (k LeftoverKind) Known() bool {
-	return k == LeftFinalizer || k == LeftFields || k == LeftChildren || k == LeftCreated
+	return k == LeftFinalizer || k == LeftFields || k == LeftChanges || k == LeftChildren || k == LeftCreated
 }
 
 // Leftover is what a rule may leave on the objects of a resource. It is
@@ -84,6 +85,10 @@ func (l Leftover) CleanUp(object map[string]any) *Operation {
 		wish = &Wish{Type: Finalize, Body: Finalizer{Name: l.Rule.Finalizer()}}
 	case LeftFields:
 		wish = l.giveUpFields(object)
+	case LeftChanges:
+		if l.Rule.Restores(object) {
+			wish = new(Restore(l.Rule, ObjectOf(l.GVR, object), object))
+		}
 	case LeftChildren:
 		wish = l.giveUpChild(object)
 	case LeftCreated:

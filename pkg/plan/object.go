@@ -133,8 +133,11 @@ func (r Rule) SetID() string {
 // Finalizer is the name by which the rule holds an object that is being
 // deleted.
 func (r Rule) Finalizer() string {
-	return finalizerPrefix + named(r.Set+"."+r.Name, r.Kind, r.Namespace, r.Set, r.Name)
+	return finalizerPrefix + r.qualified()
 }
+
+// qualified names the rule apart from those of the same name in other sets or namespaces, in the characters of a label.
+func (r Rule) qualified() string { return named(r.Set+"."+r.Name, r.Kind, r.Namespace, r.Set, r.Name) }
 
 // Holds reports whether the finalizer of the rule is on an object.
 func (r Rule) Holds(object map[string]any) bool {

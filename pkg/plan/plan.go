@@ -160,6 +160,20 @@ type Change struct {
 	Path   Path
 	Before any
 	After  any
+	// Restored says that the field gets back what it had before the rule changed it for a while.
+	Restored bool
+}
+
+// Bookkeeping says what a change of what the engine itself keeps on an object is about, empty for any other.
+func (c Change) Bookkeeping() string {
+	switch {
+	case !slices.Equal(c.Path, restorePath):
+		return ""
+	case c.After == nil:
+		return "nothing is left to be restored"
+	default:
+		return "records what is to be restored"
+	}
 }
 
 // String names the rule and the field, not the values, which may be secret.

@@ -32,6 +32,8 @@ type Wish struct {
 	Unseen *Unseen
 	// Derived are the fields that the action makes of values of Secrets.
 	Derived Derived
+	// Restoring is there of a merge or JSON patch that changes fields for a while.
+	Restoring *Restoring
 }
 
 // Afterwards stands for what is no action: what a rule prunes, and the finalizer that it takes off.
@@ -181,6 +183,14 @@ func IsEmpty(value any) bool {
 	}
 }
 
+// alone returns the object with the wish.
+func (o Options) alone(w Wish, current map[string]any) (map[string]any, error) {
+	if w.Restoring != nil {
+		return o.restoring(w, current)
+	}
+	return w.applyTo(current)
+}
+
 // applyTo returns the object with the wish, which joins others in an update.
 func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
 	switch w.Type {
@@ -197,15 +207,18 @@ func (w Wish) applyTo(current map[string]any) (map[string]any, error) {
 
 // follow is applyTo for a wish that follows others of the same plan. It also returns all that the wish asks for, and the operations by which
 // a JSON patch is sent.
-func (o *draftedObject) follow(w Wish, current map[string]any) (after, asks map[string]any, sent []any, err error) {
-	switch w.Type {
-	case JSON:
+func (o *draftedObject) follow(options Options, w Wish, current map[string]any) (after, asks map[string]any, sent []any, err error) {
+	switch {
+	case w.Restoring != nil:
+		after, err = options.restoring(w, current)
+		asks = after
+	case w.Type == JSON:
 		d := newDraft(current)
 		d.positions, d.asked = &o.positions, o.asked
 		err = d.patch(w.Body)
 		after, sent = w.Target.returned(d.object()), d.sent
 		asks = after
-	case Merge:
+	case w.Type == Merge:
 		asks = w.Target.returned(mergePatched(current, w.fields()))
 		after = withoutNewEmpty(current, asks)
 	default:
@@ -218,7 +231,7 @@ func (o *draftedObject) follow(w Wish, current map[string]any) (after, asks map[
 // ask records what a wish asks for, which has led from one object to another.
 func (o *draftedObject) ask(w Wish, sent []any, before, asks map[string]any) {
 	switch {
-	case sameMap(o.asked, before): // As for most plans: nothing was left out.
+	case sameMap(o.asked, before), w.Restoring != nil: // As for most plans: nothing was left out.
 		o.asked = asks
 	case w.Type == JSON:
 		if asked, err := jsonPatched(o.asked, sent); err == nil {
