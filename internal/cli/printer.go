@@ -50,6 +50,9 @@ func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 	changes := make([]map[string]any, len(operation.Changes))
 	for i, c := range operation.Changes {
 		changes[i] = map[string]any{"rule": c.Rule.String(), "path": c.Path.String(), "before": c.Before, "after": c.After}
+		if c.Restored {
+			changes[i]["restored"] = true
+		}
 	}
 	machine := map[string]any{
 		"action": did, "type": operation.Type, "subresource": operation.Subresource, "remark": remark, "rules": ruleNames(operation.Rules...), "changes": changes,
@@ -190,6 +193,8 @@ func cleanupVerb(r cleanup.Report) string {
 		did, would = "took a finalizer off", "would take a finalizer off"
 	case r.Leftover.Kind == plan.LeftFields:
 		did, would = "gave up fields of", "would give up fields of"
+	case r.Leftover.Kind == plan.LeftChanges:
+		did, would = "restored fields of", "would restore fields of"
 	}
 	if r.Result.Class == write.Simulated {
 		return would
@@ -260,11 +265,18 @@ func describeWrite(operation plan.Operation, class write.Class, dryRun bool) str
 
 // describeChange shows a field before and after. Of a list, only the elements that change.
 func describeChange(change plan.Change) []string {
+	if what := change.Bookkeeping(); what != "" {
+		return []string{what}
+	}
+	restored := ""
+	if change.Restored {
+		restored = " (restored)"
+	}
 	_, isList := change.Before.([]any)
 	if _, both := change.After.([]any); isList && both {
 		return compare.Changes(change.Path, change.Before, change.After)
 	}
-	return []string{fmt.Sprintf("%s: %s -> %s", change.Path, shown(change.Before), shown(change.After))}
+	return []string{fmt.Sprintf("%s: %s -> %s%s", change.Path, shown(change.Before), shown(change.After), restored)}
 }
 
 // shown is one value on one line; nil is a field that is not there.

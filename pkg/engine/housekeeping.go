@@ -11,7 +11,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -34,8 +33,8 @@ const (
 type housekeeper struct {
 	*core
 	loader   *loader
-	searched map[plan.Selection]map[string]string // for strays: by the list, for which finalizers of rules with which selections
-	reported string                               // of sets that are gone
+	searched map[plan.Selection]map[plan.Rule]string // for strays: by the list, for which rules with which selections
+	reported string                                  // of sets that are gone
 	// marks are the numbers of the queue at which it was first asked whether somebody takes a leftover over.
 	marks      map[plan.Leftover]uint64
 	generation int    // of the rules, for the marks
@@ -205,19 +204,19 @@ func (h *housekeeper) pruned(ctx context.Context, gone []plan.Leftover) []plan.L
 	return out
 }
 
-// enqueueStrays looks for objects that have a finalizer of ours and that no cache has: they left the selection while nobody
-// watched. A rule is searched for once with its selections; one that goes and comes back is searched for again.
+// enqueueStrays looks for objects that have a finalizer of ours, or something to restore, and that no cache has: they left the selection while
+// nobody watched. A rule is searched for once with its selections; one that goes and comes back is searched for again.
 func (h *housekeeper) enqueueStrays(ctx context.Context, now *active) error {
-	searching := map[plan.Selection]map[string]string{}
+	searching := map[plan.Selection]map[plan.Rule]string{}
 	for _, holder := range now.Holding() {
 		for _, everything := range holder.Everything() {
 			if slices.Contains(holder.Watches(), everything) {
 				continue // A cache has all of them.
 			}
 			if searching[everything] == nil {
-				searching[everything] = map[string]string{}
+				searching[everything] = map[plan.Rule]string{}
 			}
-			searching[everything][holder.ID.Finalizer()] = fmt.Sprint(holder.Watches())
+			searching[everything][holder.ID] = fmt.Sprint(holder.Watches())
 		}
 	}
 	var errs []error
@@ -233,15 +232,20 @@ func (h *housekeeper) enqueueStrays(ctx context.Context, now *active) error {
 			err = errIncomplete // Nobody would look at what is in such a cache.
 		default:
 			err = h.options.Live.List(ctx, everything, func(object map[string]any) error {
-				finalizers := (&unstructured.Unstructured{Object: object}).GetFinalizers()
-				if slices.ContainsFunc(finalizers, func(finalizer string) bool { return ours[finalizer] != "" }) {
-					h.enqueue(named(everything.GVR, object))
+				if !plan.HasFinalizers(object) && plan.Annotation(object, plan.RestoreAnnotation) == "" {
+					return nil
+				}
+				for rule := range ours {
+					if rule.Holds(object) || rule.Restores(object) {
+						h.enqueue(named(everything.GVR, object))
+						break
+					}
 				}
 				return nil
 			})
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("looking for %s that rules hold and do not select any more: %w", everything, err))
+			errs = append(errs, fmt.Errorf("looking for %s that rules hold or have changed for a while, and do not select any more: %w", everything, err))
 			delete(searching, everything)
 		}
 	}

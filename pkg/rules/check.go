@@ -47,15 +47,25 @@ func (r *Rule) check(schemas *schema.Catalog, declared lookup.Declarations) docu
 		errs = ofKinds(watched, found)
 	}
 	if len(errs) == 0 {
-		errs = r.checkEvents()
+		errs = r.checkEffects()
 	}
 	return errs
 }
 
-// checkEvents refuses events that read failure, which would never be recorded. It takes the footprint, so it is for rules without
-// other mistakes.
-func (r *Rule) checkEvents() (errs document.Errors) {
-	for _, step := range r.allSteps() {
+// checkEffects refuses events that read failure, which would never be recorded, and changes for a while of what is made of a Secret or
+// while the object is being deleted. It takes the footprint, so it is for rules without other mistakes.
+func (r *Rule) checkEffects() (errs document.Errors) {
+	effects := r.effects()
+	for i, step := range r.allSteps() {
+		restores := effects.steps[i].Restores
+		switch {
+		case restores == nil:
+		case r.onDelete != nil && slices.Contains(r.onDelete.steps, step):
+			errs = append(errs, restores.Errorf("leave restore out", "nothing is restored of an object that is being deleted"))
+		case len(effects.derivedFields[step]) > 0:
+			errs = append(errs, restores.Errorf("leave restore out, or write nothing of a Secret with it",
+				"the patch writes what it makes of a Secret, which would be kept in an annotation"))
+		}
 		if step.Kind() == "event" && r.effects().reacts[step] {
 			errs = append(errs, step.Node().Errorf("write it into a status or an annotation with patch",
 				"an event is recorded once all writes of its rule have succeeded, so it cannot tell of a failure"))

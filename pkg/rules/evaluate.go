@@ -218,7 +218,7 @@ type ruleEvaluation struct {
 	reader      lookup.Reader
 	action      action.Evaluation
 	holds       bool // its first wish is its finalizer
-	// freed takes finalizers off, which audited rules do too.
+	// freed takes finalizers off and restores fields, which audited rules do too.
 	freed       []plan.Wish
 	steps       []*action.Step // those that it acts by, once it does
 	failure     *Failure       // as they read it, nil for none
@@ -363,7 +363,9 @@ func (t *ruleEvaluation) decide() (plan.Decision, error) {
 	if r.holds() && !r.Audited() {
 		t.action.Wishes, t.holds = append(t.action.Wishes, r.finalizer(t.action.Object, current, true)), true
 	}
-	if err := t.act(r.steps); err != nil {
+	err = t.act(r.steps)
+	t.restore(err != nil)
+	if err != nil {
 		return decision, err
 	}
 	return decision, t.prune()
@@ -535,8 +537,9 @@ func (t *ruleEvaluation) prune() error {
 	return nil
 }
 
-// release takes the finalizer of the rule off.
+// release takes the finalizer of the rule off, and restores what it has changed for a while.
 func (t *ruleEvaluation) release() {
+	t.restoreAll()
 	if t.rule.holds() && t.rule.held(t.action.Current) {
 		t.letGo()
 	}

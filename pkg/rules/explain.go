@@ -413,8 +413,11 @@ func (x *explanation) actions() (out []trace.Action) {
 	}
 	for _, wish := range slices.Concat(x.unasked(), x.of.freed) {
 		kind := "prune"
-		if wish.Type == plan.Finalize {
+		switch {
+		case wish.Type == plan.Finalize:
 			kind = "finalizer"
+		case wish.Restoring != nil:
+			kind = "restore"
 		}
 		wants := []trace.Want{x.want(wish, false)}
 		out = append(out, trace.Action{Kind: kind, Reached: true, Count: 1, Turns: []trace.Turn{{Wants: wants}}})
@@ -475,8 +478,9 @@ func (x *explanation) want(wish plan.Wish, tells bool) trace.Want {
 	out := trace.Want{Type: wish.Type, Object: x.object(wish.Target), Subresource: wish.Subresource}
 	out.Already = len(built.Operations) == 0 && len(built.Decisions) == 0
 	for _, operation := range built.Operations {
-		out.Count += len(operation.Changes)
-		for _, change := range operation.Changes[:min(len(operation.Changes), mostChanges-len(out.Changes))] {
+		changes := slices.DeleteFunc(slices.Clone(operation.Changes), func(c plan.Change) bool { return c.Bookkeeping() != "" })
+		out.Count += len(changes)
+		for _, change := range changes[:min(len(changes), mostChanges-len(out.Changes))] {
 			out.Changes = append(out.Changes, x.change(wish, operation, change, tells))
 		}
 	}

@@ -168,9 +168,9 @@ func (s *Set) Related() []plan.Selection { return s.related }
 // nothing without schemas. The map is shared: read only.
 func (s *Set) Kinds() map[apischema.GroupVersionResource]plan.Kind { return s.kinds }
 
-// Holds reports whether a rule puts a finalizer on objects of the resource.
+// Holds reports whether a rule puts a finalizer on objects of the resource, or changes them for a while.
 func (s *Set) Holds(gvr apischema.GroupVersionResource) bool {
-	return slices.ContainsFunc(s.byGVR[gvr], (*Rule).holds)
+	return slices.ContainsFunc(s.byGVR[gvr], (*Rule).letsGo)
 }
 
 // Prunes reports whether a rule deletes what it has applied for an object of the
@@ -184,8 +184,13 @@ func (s *Set) Families() []*Rule {
 	return s.which(func(r *Rule) bool { return r.prunes != nil && !r.Suspended() && !r.Audited() })
 }
 
-// Holding lists the rules that put finalizers on what they select, in their order.
-func (s *Set) Holding() []*Rule { return s.which((*Rule).holds) }
+// Holding lists the rules that put finalizers on what they select, or change it for a while, in their order.
+func (s *Set) Holding() []*Rule {
+	return s.which((*Rule).letsGo)
+}
+
+// letsGo reports whether the rule has something to take back of an object that it does not select any more, other than children.
+func (r *Rule) letsGo() bool { return r.holds() || r.restores() }
 
 func (s *Set) which(is func(*Rule) bool) []*Rule {
 	return slices.DeleteFunc(s.Rules(), func(r *Rule) bool { return !is(r) })

@@ -56,7 +56,7 @@ func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.P
 	n.add(reads, "list", "watch")
 	n.add(r.selections, "get") // To be certain that an object is gone, for whichever rule.
 	final := r.holds()
-	if r.holds() { // To put finalizers on, to find objects that left the selection with one, and to take them off.
+	if r.letsGo() { // To put finalizers on, to find objects that left the selection with one, and to take them off, or to restore them.
 		n.add(r.selections, "patch")
 		n.add(r.Everything(), "list")
 	}

@@ -339,4 +339,4 @@ func (r *Rule) Watches() []plan.Selection { return r.selections }
 
 // Lingers reports whether the rule has a say about objects that it does not select any more: it may have left
 // something of it.
-func (r *Rule) Lingers() bool { return r.onDelete != nil || r.prunes != nil }
+func (r *Rule) Lingers() bool { return r.onDelete != nil || r.prunes != nil || r.restores() }

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 	types "github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -55,6 +56,8 @@ type Effects struct {
 	Writes []Write
 	// Bodies are the templates of what it writes or tells.
 	Bodies []*template.Body
+	// Restores is where it says that it changes fields for a while, nil where it does not.
+	Restores *document.Node
 }
 
 // Shapes adds the names of forEach to those of the rule. It may be called of a nil step.

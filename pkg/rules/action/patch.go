@@ -29,6 +29,7 @@ type patch struct {
 	target      target
 	force       bool
 	release     plan.ReleasePolicy
+	restore     *document.Node // the key that has it change fields for a while, nil without
 }
 
 var patchFields = field.Object("patch",
@@ -45,6 +46,8 @@ var patchFields = field.Object("patch",
 		"Of apply only: takes fields over from other managers. false (default): a field that another manager owns is an error."),
 	field.Optional("release", field.Words(plan.OrphanFields, plan.RemoveFields), "Of apply only: what becomes of fields that the rule gives up. "+
 		"Orphan (default): the values stay; Remove: they go, unless another manager owns them too."),
+	field.Optional("restore", field.Bool, "Of merge and json only: a change for as long as the rule, and when of the action, match. When that ends, whatever the "+
+		"reason, each field gets back what it had before, unless it has another value by then than the rule has written. false (default): the change stays."),
 ).With(patchTypes...).Otherwise(bodyHint)
 
 // patchTypes are the fields of which a patch has exactly one.
@@ -75,6 +78,10 @@ func compilePatch(v field.Values, env Env) (Action, document.Errors) {
 			break
 		}
 	}
+	if key := v["restore"]; v.Bool("restore", false) {
+		p.restore = key
+		errs = append(errs, p.checkRestore(env)...)
+	}
 	if p.body == nil {
 		return p, errs
 	}
@@ -100,6 +107,25 @@ func (p *patch) misplaced(of kubernetes.GroupResource) *document.Error {
 	}
 	return p.named.Errorf("leave subresource out, or write status or scale", "rules may not write %s of %s", p.subresource, of.Resource).
 		Coded(document.CodeSubresource)
+}
+
+// checkRestore refuses changes for a while that could not be kept in mind and made by one request, and values that must not be copied.
+func (p *patch) checkRestore(env Env) (errs document.Errors) {
+	switch {
+	case p.kind == plan.Apply:
+		errs = append(errs, p.restore.Errorf("write it with merge or json; what apply gives up goes or stays as release says", "restore is of merge and json, not of apply"))
+	case p.subresource != "":
+		errs = append(errs, p.restore.Errorf("write the field of the object itself, such as spec.replicas",
+			"restore is not for subresources: a request to %s cannot write what the fields had before", p.subresource))
+	case p.target.node != nil && p.target.name != "object":
+		errs = append(errs, p.restore.Errorf("watch the resource of "+p.target.name+", and read what is watched now by with",
+			"restore is for the object that the rule watches, not for another target"))
+	}
+	secret := func(of kubernetes.GroupResource) bool { return of == kubernetes.GroupResource{Resource: "secrets"} }
+	if slices.ContainsFunc(p.target.resources(env), secret) {
+		errs = append(errs, p.restore.Errorf("leave restore out", "restore is not for Secrets: what they had before would be kept in an annotation"))
+	}
+	return errs
 }
 
 // check refuses a body that no API server would take, and fields that rules may not write.
@@ -280,6 +306,9 @@ func (p *patch) wish(e *Evaluation, on subject, value any) plan.Wish {
 		Type:        p.kind,
 		Force:       p.force,
 	}
+	if p.restore != nil {
+		w.Restoring = &plan.Restoring{}
+	}
 	if p.kind == plan.JSON {
 		steps, _ := value.([]any)
 		w.Body = stampedSteps(steps, on.current, e.now())
@@ -331,6 +360,11 @@ func (p *patch) Effects(t Traces) (out Effects) {
 		resources = append(resources, access.Resource)
 		if p.kind == plan.Apply { // The rule owns the fields only then.
 			out.Leaves = append(out.Leaves, plan.Leftover{GVR: access.Resource, Kind: plan.LeftFields, Release: p.release})
+		}
+		if p.restore != nil {
+			access.Writes.Add(footprint.Fields("metadata", "annotations", plan.RestoreAnnotation), footprint.Value)
+			out.Leaves = append(out.Leaves, plan.Leftover{GVR: access.Resource, Kind: plan.LeftChanges})
+			out.Restores = p.restore
 		}
 	}
 	verbs := []footprint.Verb{{Name: "patch", Subresource: p.subresource}}

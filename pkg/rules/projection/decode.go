@@ -13,6 +13,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/footprint"
 )
 
@@ -168,7 +169,7 @@ func (d *decoder) skip() {
 
 // object collects the fields before it makes the map, which then has just their size.
 func (d *decoder) object(n *node) map[string]any {
-	first := len(d.fields)
+	first, start, depth := len(d.fields), d.at, d.depth
 	d.collect(n)
 	size := 0
 	for _, f := range d.fields[first:] {
@@ -185,6 +186,10 @@ func (d *decoder) object(n *node) map[string]any {
 		}
 	}
 	d.forget(first)
+	if n.object && !d.failed && plan.Annotation(kept, plan.RestoreAnnotation) != "" {
+		d.at, d.depth = start, depth // The annotation may name any field, such as one that the rule wrote before it was changed.
+		return d.object(whole)
+	}
 	return kept
 }
 

@@ -38,6 +38,7 @@ func New(trees ...*footprint.Tree) *Fields {
 	}
 	root := compile(tree, "")
 	root.fields["metadata"].addManagedFields()
+	root.object = true
 	return &Fields{tree: tree, root: root, text: strings.Join(tree.Paths(), " "), version: version}
 }
 
@@ -71,8 +72,8 @@ var identity = []string{
 	"deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "labels",
 }
 
-// annotations are those that the engine and its informers obey. The second one is on bookmarks only.
-var annotations = []string{plan.AdoptedAnnotation, metav1.InitialEventsAnnotationKey}
+// annotations are those that the engine and its informers obey. The last one is on bookmarks only.
+var annotations = []string{plan.AdoptedAnnotation, plan.RestoreAnnotation, metav1.InitialEventsAnnotationKey}
 
 // Covers reports whether objects with these fields have all that other would keep. It may miss that they do, never that they
 // do not.
@@ -101,6 +102,7 @@ type node struct {
 	managed  bool  // it is metadata.managedFields
 	text     bool  // a map is kept as the text of its JSON
 	read     bool  // of managedFields: rules read something of them
+	object   bool  // it is a whole object, not a map in one
 }
 
 func compile(from *footprint.Tree, key string) *node {

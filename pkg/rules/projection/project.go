@@ -16,6 +16,8 @@ import (
 // them. They keep their places, because fields are given up by index. Where no entry is ours, and rules read none, there are no
 // managedFields.
 //
+// An object of which rules have changed fields for a while is kept whole: the annotation says which fields are to be restored.
+//
 // The object is not changed, and the result shares nothing with it. Nil fields give the object itself. Projecting it again gives the same.
 func (f *Fields) Project(object map[string]any) map[string]any {
 	if f == nil {

@@ -230,7 +230,7 @@ func (m *Memory) Of(rule plan.Rule) *Record {
 // Action is an action of a rule, or what the engine does for it.
 type Action struct {
 	// Kind is patch, apply, create, delete or event; of what no action asks for it is
-	// finalizer or prune.
+	// finalizer, prune or restore.
 	Kind string `json:"kind"`
 	At   Place  `json:"at,omitzero"`
 	// Reached says that the rule came to it.
