@@ -72,7 +72,7 @@ func originalsOf(object map[string]any) (originals, error) {
 				plain = append(plain, strings.TrimPrefix(step, "f:"))
 			}
 			overlaps := func(path Path) bool { return plain.hasPrefix(path) || path.hasPrefix(plain) }
-			return slices.ContainsFunc(identityAndServers, overlaps) || overlaps(restorePath)
+			return slices.ContainsFunc(identityAndServers, overlaps) || plain.hasPrefix(restorePath)
 		})
 	}
 	return out, nil
@@ -127,9 +127,9 @@ func (o Options) restoring(w Wish, current map[string]any) (map[string]any, erro
 	others := originals{}
 	maps.Copy(others, kept)
 	delete(others, name)
-	foreign := kept.undone(current, g)
-	read := draftedObject{current: w.Current, asked: w.Current, positions: positionsOf(w.Current)}
-	wanted := w.Current
+	foreign := kept.undone(withoutRecord(current), g)
+	wanted := withoutRecord(w.Current)
+	read := draftedObject{current: wanted, asked: wanted, positions: positionsOf(wanted)}
 	var asked, now []Path // now is what is made so with this wish, or was by an earlier one
 	for i, wish := range w.Restoring.Asked {
 		for _, c := range wish.claims(g) {
@@ -183,6 +183,14 @@ func (o Options) restoring(w Wish, current map[string]any) (map[string]any, erro
 	return others.recorded(object)
 }
 
+// withoutRecord is an object without the annotation, which is nothing that a rule changes for a while.
+func withoutRecord(object map[string]any) map[string]any {
+	if Annotation(object, RestoreAnnotation) == "" {
+		return object
+	}
+	return withoutNewEmpty(map[string]any{}, WithField(object, restorePath, nil))
+}
+
 // markRestored marks the changes that a wish for a while does not ask for.
 func (w Wish) markRestored(changed []Change) {
 	if w.Restoring == nil {
@@ -201,7 +209,7 @@ func (w Wish) markRestored(changed []Change) {
 	}
 }
 
-// recorded is an object with the annotation that has the originals.
+// recorded is an object without the annotation with it, if there are originals.
 func (o originals) recorded(object map[string]any) (map[string]any, error) {
 	for name, all := range o {
 		if len(all) == 0 {
@@ -210,10 +218,7 @@ func (o originals) recorded(object map[string]any) (map[string]any, error) {
 		slices.SortFunc(all, func(a, b original) int { return slices.Compare(a.Path, b.Path) })
 	}
 	if len(o) == 0 {
-		if Annotation(object, RestoreAnnotation) == "" {
-			return object, nil
-		}
-		return withoutNewEmpty(map[string]any{}, WithField(object, restorePath, nil)), nil
+		return object, nil
 	}
 	text, err := json.Marshal(o)
 	if err != nil {

@@ -112,6 +112,10 @@ func TestRestoreKept(t *testing.T) {
 			Restoring{},
 			"the annotation dyncontroller.dev/restore cannot be read; remove it to give up what it has recorded: unexpected end of JSON input",
 		},
+		"Annotations": {
+			"The annotation itself is none of what the rule asks to be gone.", `{"path":["f:metadata","f:annotations"],"before":{"x":"y"}}`, `{a: 1}`,
+			Restoring{Asked: []Wish{asks(`{metadata: {annotations: null}}`)}, Through: 1}, "",
+		},
 		"Large": {
 			"An object has no room for it.", "", `{a: ` + strings.Repeat("x", maxRestore) + `}`,
 			Restoring{Asked: []Wish{asks(`{spec: {a: 2}}`)}, Through: 1},
