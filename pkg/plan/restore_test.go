@@ -114,7 +114,8 @@ func TestRestoreKept(t *testing.T) {
 		},
 		"Annotations": {
 			"The annotation itself is none of what the rule asks to be gone.", `{"path":["f:metadata","f:annotations"],"before":{"x":"y"}}`, `{a: 1}`,
-			Restoring{Asked: []Wish{asks(`{metadata: {annotations: null}}`)}, Through: 1}, "",
+			Restoring{Asked: []Wish{asks(`{metadata: {annotations: null}}`)}, Through: 1},
+			"",
 		},
 		"Large": {
 			"An object has no room for it.", "", `{a: ` + strings.Repeat("x", maxRestore) + `}`,

@@ -186,6 +186,9 @@ func (g *lineage) admit(a *guard.Attempt, all []plan.Rule) *guard.Delay {
 	var slow []*recursion
 	for _, rule := range all {
 		m := makerOf(a, rule)
+		if l.times(m) > Generations { // The object that the rule is named for is seen before there is an answer.
+			g.name(a, m, l, a.Key.Object())
+		}
 		r := g.recursions[m]
 		switch {
 		case r == nil || !r.named || over(&r.Conflict, g.clock) || l.times(m) == 0:
@@ -203,37 +206,54 @@ func (g *lineage) admit(a *guard.Attempt, all []plan.Rule) *guard.Delay {
 	return nil
 }
 
-// count counts an object that rules have made for one of a line, and tells people of a recursion once.
+// count counts an object that rules have made for one of a line, and names a recursion.
 func (g *lineage) count(a *guard.Attempt, all []plan.Rule, child Object) {
-	of, now := g.of(a), g.clock.Now()
-	l := of.line
+	of := g.of(a)
 	for _, rule := range all {
 		m := makerOf(a, rule)
-		n := l.times(m)
+		n := of.line.times(m)
 		if n == 0 {
 			continue
 		}
-		r := g.recursions[m]
-		if r == nil || over(&r.Conflict, g.clock) {
-			r = &recursion{}
-			g.recursions[m] = r
-		}
-		r.Rule, r.Watched, r.Target, r.Rival, r.last = rule, a.Key.Object(), child, Rival{Kind: Recursion}, now
-		for _, other := range l {
-			if _, known := a.Since[other.rule]; known && other.rule != rule { // Those of another identity are not named.
-				r.Rival.Rule = other.rule
-			}
-		}
-		if number := of.family.number.Add(1); !r.named && (n >= Generations || number > Descendants) {
-			r.named, r.Next = true, now.Add(Interval)
-			if a.Settling {
-				continue
-			}
-			err := a.Mask.Error(&Error{Conflict: r.Conflict})
-			a.Key.Log(g.log).Warn("a rule makes objects because of objects that it has made", "rule", rule.String(), "err", err)
-			a.Warnings = append(a.Warnings, guard.Warning{Rule: rule, Reason: "Contested", Message: err.Error()})
+		g.seen(a, m, of.line, child)
+		if number := of.family.number.Add(1); n >= Generations || number > Descendants {
+			g.name(a, m, of.line, child)
 		}
 	}
+}
+
+// seen is the recursion of a rule, which has made an object for one of a line, or does not stop to.
+func (g *lineage) seen(a *guard.Attempt, m maker, l line, child Object) *recursion {
+	r := g.recursions[m]
+	if r == nil || over(&r.Conflict, g.clock) {
+		r = &recursion{}
+		g.recursions[m] = r
+	}
+	r.Rule, r.Watched, r.Target, r.Rival, r.last = m.rule, a.Key.Object(), child, Rival{Kind: Recursion}, g.clock.Now()
+	for _, other := range l {
+		if _, known := a.Since[other.rule]; known && other.rule != m.rule { // Those of another identity are not named.
+			r.Rival.Rule = other.rule
+		}
+	}
+	return r
+}
+
+// name slows the recursion of a rule down, and tells people of it once.
+func (g *lineage) name(a *guard.Attempt, m maker, l line, child Object) {
+	r := g.recursions[m]
+	if r == nil || over(&r.Conflict, g.clock) {
+		r = g.seen(a, m, l, child)
+	}
+	if r.named {
+		return
+	}
+	r.named, r.Next = true, g.clock.Now().Add(Interval)
+	if a.Settling {
+		return
+	}
+	err := a.Mask.Error(&Error{Conflict: r.Conflict})
+	a.Key.Log(g.log).Warn("a rule makes objects because of objects that it has made", "rule", m.rule.String(), "err", err)
+	a.Warnings = append(a.Warnings, guard.Warning{Rule: m.rule, Reason: "Contested", Message: err.Error()})
 }
 
 // Events is what the guard has to say of the Events of an attempt.

@@ -122,7 +122,11 @@ func TestLineage(t *testing.T) {
 			}
 			return made
 		}, Descendants / 4 * 5},
-		"Deep":      {"It is slowed down at its depth.", func(n *nursery, g *Guard) int { return n.line(g, many, user("u"), "a") }, Generations + 1},
+		"Deep": {"It is slowed down at its depth.", func(n *nursery, g *Guard) int { return n.line(g, many, user("u"), "a") }, Generations + 1},
+		"Overtaken": {"Each object is seen before there is an answer.", func(n *nursery, g *Guard) int {
+			n.answer = write.Ambiguous
+			return n.line(g, many, user("u"), "a")
+		}, Generations + 1},
 		"Alternate": {"So are two rules.", func(n *nursery, g *Guard) int { return n.line(g, many, user("u"), "a", "b") }, 2*Generations + 2},
 		"Wide": {"It spreads before it is deep.", func(n *nursery, g *Guard) (made int) {
 			parents := []Object{user("u")}
