@@ -317,20 +317,14 @@ func differences(out []original, path Path, before, after *any, g Grain) []origi
 	if Equal(*before, *after) {
 		return out
 	}
-	if was, is, ok := mergedMaps(*before, *after, g); ok && len(is) > 0 { // One that is emptied may be gone then.
-		for _, key := range slices.Sorted(maps.Keys(joinedKeys(was, is))) {
-			out = differences(out, path.child("f:"+key), item(was, key), item(is, key), within(g, "f:"+key))
-		}
-		return out
-	}
-	was, is, ok := mergedLists(*before, *after, g)
+	was, is, ok := parts(*before, *after, g)
 	n := len(out)
-	if ok {
-		for _, key := range slices.Sorted(maps.Keys(joinedKeys(was, is))) {
-			out = differences(out, path.child(key), item(was, key), item(is, key), within(g, key))
+	if ok && len(is) > 0 { // What is emptied may be gone then.
+		for _, step := range slices.Sorted(maps.Keys(joinedKeys(was, is))) {
+			out = differences(out, path.child(step), item(was, step), item(is, step), within(g, step))
 		}
 	}
-	if len(out) == n { // The order differs, or nothing is known of the list.
+	if len(out) == n { // Or the order differs, or nothing is known of the list.
 		out = append(out, original{path, before, after})
 	}
 	return out
@@ -345,24 +339,31 @@ func joinedKeys(a, b map[string]any) map[string]any {
 	return out
 }
 
-// mergedMaps are two values, if both are maps whose fields are owned one by one.
-func mergedMaps(a, b any, g Grain) (one, other map[string]any, ok bool) {
-	one, isMap := a.(map[string]any)
-	other, areMaps := b.(map[string]any)
-	return one, other, isMap && areMaps && (g == nil || !g.WholeMap())
-}
-
-// mergedLists are the elements of two lists by their steps in FieldsV1, if the API server merges such lists and each element has a step of
-// its own.
-func mergedLists(a, b any, g Grain) (one, other map[string]any, ok bool) {
-	first, isList := a.([]any)
+// parts are what two maps or lists consist of, by the steps of FieldsV1. It is not ok where they are owned as a whole, or where an element has
+// no step of its own.
+func parts(a, b any, g Grain) (one, other map[string]any, ok bool) {
+	fields, isMap := a.(map[string]any)
+	others, areMaps := b.(map[string]any)
+	list, isList := a.([]any)
 	second, areLists := b.([]any)
-	if !isList || !areLists || g == nil || g.WholeList() {
+	switch {
+	case isMap && areMaps && (g == nil || !g.WholeMap()):
+		return fieldsBySteps(fields), fieldsBySteps(others), true
+	case isList && areLists && g != nil && !g.WholeList():
+		one, ok = elementsBySteps(list, g)
+		other, also := elementsBySteps(second, g)
+		return one, other, ok && also
+	default:
 		return nil, nil, false
 	}
-	one, ok = elementsBySteps(first, g)
-	other, also := elementsBySteps(second, g)
-	return one, other, ok && also
+}
+
+func fieldsBySteps(fields map[string]any) map[string]any {
+	out := make(map[string]any, len(fields))
+	for key, value := range fields {
+		out["f:"+key] = value
+	}
+	return out
 }
 
 func elementsBySteps(list []any, g Grain) (out map[string]any, ok bool) {
@@ -463,29 +464,15 @@ func turnedValue(value any, there bool, from, to *any, g Grain) (any, bool) {
 		}
 		return *to, true
 	}
-	if !there {
+	was, will, ok := parts(orEmpty(from, value), orEmpty(to, value), g)
+	if _, _, fits := parts(value, orEmpty(from, value), g); !there || !ok || !fits {
 		return value, there
 	}
-	was, will, ok := mergedMaps(orEmpty(from, value), orEmpty(to, value), g)
-	fields, isMap := value.(map[string]any)
-	if ok && isMap {
-		out := value
-		for _, key := range slices.Sorted(maps.Keys(joinedKeys(was, will))) {
-			out, _ = turned(out, true, Path{"f:" + key}, item(was, key), item(will, key), g)
-		}
-		changed, _ := out.(map[string]any)
-		return out, to != nil || len(changed) > 0 || len(fields) == 0
+	out := value
+	for _, step := range slices.Sorted(maps.Keys(joinedKeys(was, will))) {
+		out, _ = turned(out, true, Path{step}, item(was, step), item(will, step), g)
 	}
-	was, will, ok = mergedLists(orEmpty(from, value), orEmpty(to, value), g)
-	if list, isList := value.([]any); ok && isList {
-		out := value
-		for _, key := range slices.Sorted(maps.Keys(joinedKeys(was, will))) {
-			out, _ = turned(out, true, Path{key}, item(was, key), item(will, key), g)
-		}
-		changed, _ := out.([]any)
-		return out, to != nil || len(changed) > 0 || len(list) == 0
-	}
-	return value, there
+	return out, to != nil || !IsEmpty(out) || IsEmpty(value)
 }
 
 // inOrderOf returns a value in which the elements of the merged lists that a path leads through have the order of another value, with new ones

@@ -117,6 +117,16 @@ func TestRestoreKept(t *testing.T) {
 			Restoring{Asked: []Wish{asks(`{metadata: {annotations: null}}`)}, Through: 1},
 			"",
 		},
+		"EmptiedList": {
+			"The API server may store it as none, and it is restored whole then.", "", `{s: [x]}`,
+			Restoring{Asked: []Wish{asks(`{spec: {s: []}}`)}, Through: 1},
+			`{"s":[]} [{"path":["f:spec","f:s"],"before":["x"],"written":[]}]`,
+		},
+		"EmptiedListGone": {
+			"So it is.", `{"path":["f:spec","f:s"],"before":["x"],"written":[]}`, `{}`,
+			Restoring{},
+			`{"s":["x"]} []`,
+		},
 		"Large": {
 			"An object has no room for it.", "", `{a: ` + strings.Repeat("x", maxRestore) + `}`,
 			Restoring{Asked: []Wish{asks(`{spec: {a: 2}}`)}, Through: 1},
@@ -136,7 +146,7 @@ func TestRestoreKept(t *testing.T) {
 				tc.restoring.Asked[i].Current = object
 			}
 			wish.Restoring = &tc.restoring
-			built := Build([]Wish{wish}, Options{})
+			built := Build([]Wish{wish}, Options{Grain: func(schema.GroupVersionResource, string) Grain { return merged{} }})
 			got := ""
 			for _, decision := range built.Decisions {
 				got = decision.Reason
