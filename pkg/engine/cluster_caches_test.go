@@ -258,6 +258,9 @@ func (c cachesOf) Fresh(key informer.Key) (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cache := c.caches[key]
+	if c.askedFresh != nil {
+		c.askedFresh()
+	}
 	if !c.vouched.IsZero() {
 		return c.vouched, time.Since(c.vouched) < informer.MaxStaleness
 	}
@@ -322,9 +325,14 @@ func (c *cluster) Get(_ context.Context, gvr schema.GroupVersionResource, namesp
 }
 
 // Read implements [engine.Live].
-func (c *cluster) Read(_ context.Context, q plan.Read) ([]map[string]any, error) {
+func (c *cluster) Read(ctx context.Context, q plan.Read) ([]map[string]any, error) {
 	if err := c.live(&c.reads); err != nil {
 		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(c.answering):
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

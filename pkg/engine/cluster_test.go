@@ -61,6 +61,7 @@ type cluster struct {
 	recent, unknown bool
 	changedTo       []string  // versions that writes were answered with, in order
 	vouched         time.Time // the moment at which that was known of recent caches, zero for always now
+	askedFresh      func()    // called under the lock when a cache is asked whether it is fresh
 	// asked are wanted but for what is denied, and started has each start of a cache.
 	asked, started []informer.Key
 	denied         map[informer.Key]error
@@ -77,6 +78,7 @@ type cluster struct {
 	// gets counts live reads of single objects, and reads those of questions.
 	gets, reads int
 	liveOK      func() error
+	answering   time.Duration // how long a live read of a question takes
 
 	writes []plan.Operation
 	taken  []plan.Object // that were to be made, and were there

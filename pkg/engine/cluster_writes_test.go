@@ -18,7 +18,10 @@ import (
 var errRefused = errors.New("refused")
 
 // Write implements [engine.Writer]: guarded as the API server guards.
-func (c *cluster) Write(_ context.Context, operation plan.Operation) write.Result {
+func (c *cluster) Write(ctx context.Context, operation plan.Operation) write.Result {
+	if !write.Valid(ctx) {
+		return write.Result{Class: write.Unreachable, Err: errors.New("it is too late")}
+	}
 	c.mu.Lock()
 	c.writes = append(c.writes, operation)
 	answer, after := c.answer, c.after

@@ -247,6 +247,55 @@ func TestOneReadForAnEvaluation(t *testing.T) {
 	}
 }
 
+// TestLongAnswers holds that a rule acts although it takes longer to read what it looks up than that may be old: a cache which is known to
+// be fresh a second after it is asked for twice tells it.
+func TestLongAnswers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		others int // objects that change at the same time
+		change string
+		made   int
+	}{
+		"Alone":   {"One object is made.", 0, "", 1},
+		"Many":    {"Each has its own question.", 50, "", 51},
+		"Changed": {"Another client made it while it was read.", 0, itemOfA, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster()
+				c.names = slices.Repeat([]string{"1"}, 60)
+				for i := range c.names {
+					c.names[i] = fmt.Sprint(i)
+				}
+				var missed time.Time
+				c.answering, c.vouched = 3*time.Second, time.Now().Add(-time.Hour)
+				c.askedFresh = func() {
+					now := time.Now()
+					if now.Sub(missed) < informer.MaxStaleness && now.Sub(c.vouched) > informer.MaxStaleness/2 {
+						time.AfterFunc(1200*time.Millisecond, func() { c.locked(func() { c.vouched = now }) })
+					}
+					missed = now
+				}
+				stop := start(t, c.engine(), families(t, maker))
+				defer stop()
+				pass(time.Minute)
+				c.put(t, parent)
+				for i := range tc.others {
+					c.put(t, strings.Replace(parent, "name: a", fmt.Sprintf("name: a%d", i), 1))
+				}
+				if tc.change != "" {
+					pass(2500 * time.Millisecond)
+					c.put(t, tc.change)
+				}
+				pass(30 * time.Second)
+				if made := c.sent(plan.Create); made != tc.made || len(c.list(items)) != max(1, tc.made) {
+					t.Errorf("%s %d are made, want %d; items %v; %d reads", tc.reason, made, tc.made, c.list(items), c.reads)
+				}
+			})
+		})
+	}
+}
+
 // TestMovingObject holds that an object that changes more often than it can be read and confirmed still gets what it
 // needs, if its cache is late by less than two seconds.
 func TestMovingObject(t *testing.T) {

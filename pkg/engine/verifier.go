@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/workers"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
@@ -143,30 +145,64 @@ func (v *verifier) readWatched(ctx context.Context) (time.Time, *write.Result) {
 	return now, stale(object, there, errContradicted)
 }
 
-// verifyAnswer is the same for the answer to a question that the evaluation has asked.
+// verifyAnswer is the same for the answer to a question that the evaluation has asked. An answer that takes longer to read than it may be
+// old is never read in time, however often: a list of very many objects, or of large ones. That its caches are fresh is found out
+// without it, a second later.
 func (v *verifier) verifyAnswer(ctx context.Context, q plan.Read) (time.Time, *write.Result) {
 	saw := identities(v.others(v.asked.answers[q.Key()].objects), versioned)
+	if at, fresh, same := v.cached(q, saw); fresh && same {
+		return at, nil
+	}
 	now := v.clock.Now()
-	at, fresh := now, true
-	for _, from := range q.From {
-		since, is := v.fresh(from)
-		if fresh = fresh && is; since.Before(at) {
-			at = since
-		}
-	}
-	if fresh {
-		if cached, err := v.caches.Read(q); err == nil && slices.Equal(identities(v.others(cached), versioned), saw) {
-			return at, nil
-		}
-	}
-	live, err := v.live.Read(ctx, q)
+	reading, cancel := context.WithTimeout(ctx, informer.MaxStaleness-timeToSend)
+	defer cancel()
+	live, err := v.live.Read(reading, q)
 	switch {
+	case err != nil && reading.Err() != nil && ctx.Err() == nil:
+		return v.awaitFresh(ctx, q, saw)
 	case err != nil:
 		return now, unconfirmed(fmt.Errorf("reading what it is decided by: %w", err))
 	case !slices.Equal(identities(v.others(live), versioned), saw):
 		return now, v.contradicted(ctx, q, live)
 	default:
 		return now, nil
+	}
+}
+
+// cached reports whether the caches that have the answer to a question are fresh, as of when, and have what the evaluation has seen.
+func (v *verifier) cached(q plan.Read, saw []types.UID) (at time.Time, fresh, same bool) {
+	at, fresh = v.clock.Now(), true
+	for _, from := range q.From {
+		since, is := v.fresh(from)
+		if fresh = fresh && is; since.Before(at) {
+			at = since
+		}
+	}
+	if !fresh {
+		return at, false, false
+	}
+	cached, err := v.caches.Read(q)
+	return at, true, err == nil && slices.Equal(identities(v.others(cached), versioned), saw)
+}
+
+// awaitFresh is verifyAnswer by caches that become fresh, since they are asked for it: see [informer.Set.Fresh].
+func (v *verifier) awaitFresh(ctx context.Context, q plan.Read, saw []types.UID) (at time.Time, contradicted *write.Result) {
+	var same bool
+	var err error
+	workers.Call(ctx, workers.Purpose{GVR: q.From[0].GVR}, func() {
+		err = wait.PollUntilContextTimeout(ctx, timeToSend, 2*informer.MaxStaleness, true, func(context.Context) (fresh bool, _ error) {
+			at, fresh, same = v.cached(q, saw)
+			return fresh, nil
+		})
+	})
+	switch {
+	case err != nil:
+		err = fmt.Errorf("what it is decided by takes too long to read, and no cache is known to be as new: %w", err)
+		return at, &write.Result{Class: write.Unreachable, Err: err}
+	case !same:
+		return at, &write.Result{Class: write.Stale, Err: errContradicted}
+	default:
+		return at, nil
 	}
 }
 

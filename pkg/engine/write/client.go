@@ -465,6 +465,12 @@ func While(ctx context.Context, valid func() bool) context.Context {
 	return context.WithValue(ctx, whileKey{}, valid)
 }
 
+// Valid reports whether a write may still be sent, as far as [While] says.
+func Valid(ctx context.Context) bool {
+	valid, limited := ctx.Value(whileKey{}).(func() bool)
+	return !limited || valid()
+}
+
 var errLate = errors.New("it took too long until it could be sent, so it is decided anew")
 
 // transport holds back requests by [While]: only it knows when the rate limiter has let them pass.
@@ -473,7 +479,7 @@ type transport struct{ next http.RoundTripper }
 // RoundTrip implements [http.RoundTripper].
 func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	// A read after a write tells its result, however late.
-	if valid, ok := request.Context().Value(whileKey{}).(func() bool); ok && request.Method != http.MethodGet && !valid() {
+	if request.Method != http.MethodGet && !Valid(request.Context()) {
 		return nil, errLate
 	}
 	return t.next.RoundTrip(request)
