@@ -49,7 +49,8 @@ type stored struct {
 func (s stored) current(set *object) bool {
 	return s.shown != nil && !set.Deleting && s.shown.UID == set.UID && s.shown.Generation == set.Generation && s.shown.Finalizer == set.Finalizer &&
 		reflect.DeepEqual(s.shown.Status.Inventory, set.Status.Inventory) &&
-		reflect.DeepEqual(s.shown.Status.Paused, set.Status.Paused) && reflect.DeepEqual(s.shown.Status.Counted, set.Status.Counted)
+		reflect.DeepEqual(s.shown.Status.Paused, set.Status.Paused) && reflect.DeepEqual(s.shown.Status.Counted, set.Status.Counted) &&
+		reflect.DeepEqual(s.shown.Status.Rollouts, set.Status.Rollouts)
 }
 
 // leftovers is where it is noted what sets may have left.
@@ -283,7 +284,7 @@ func (n noting) keeping(before, after inventory.Book) inventory.Book {
 	limits := after.Limits()
 	for rule, stored := range before.Limits() {
 		if limits[rule].Pause == nil && !slices.Contains(good.IDs(), rule) {
-			limits[rule] = limit.Stored{Pause: stored.Pause, Counts: limits[rule].Counts}
+			limits[rule] = limit.Stored{Pause: stored.Pause, Counts: limits[rule].Counts, Rollout: limits[rule].Rollout}
 		}
 	}
 	return after.Limiting(limits)

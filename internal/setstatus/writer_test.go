@@ -268,7 +268,7 @@ func TestStatusIsWhole(t *testing.T) {
 		got  reflect.Type
 		want []string
 	}{
-		"status": {reflect.TypeFor[v1alpha1.Status](), []string{"ObservedGeneration", "Conditions", "Summary", "Rules", "Inventory", "Paused", "Counted"}},
+		"status": {reflect.TypeFor[v1alpha1.Status](), []string{"ObservedGeneration", "Conditions", "Summary", "Rules", "Inventory", "Paused", "Counted", "Rollouts"}},
 		"rule":   {reflect.TypeFor[v1alpha1.RuleStatus](), []string{"Name", "Matched", "Writes", "Errors", "LastError", "Quarantined", "Contested", "Missing"}},
 	} {
 		if diff := cmp.Diff(pair.want, fields(pair.got)); diff != "" {

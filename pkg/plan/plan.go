@@ -85,6 +85,15 @@ type Decision struct {
 	HeldSince time.Time
 	Audited   bool
 	Reacts    bool // an action of the rule reads failure
+	// Health is that of the object for the rollout of the rule, nil where there is none, or it is not known.
+	Health *Health
+}
+
+// Health is how an object fares that a rule with a rollout watches.
+type Health struct {
+	Healthy bool
+	Reason  string // why not
+	By      any    // what the objects are ordered by
 }
 
 // Type says how the body of an operation is to be read.

@@ -150,6 +150,9 @@ func (c *checking) check(declared lookup.Declarations) {
 	if r.hold != nil && r.hold.computed != nil {
 		c.errs = append(c.errs, r.hold.check(matched)...)
 	}
+	if r.rollout != nil {
+		c.errs = append(c.errs, r.rollout.check(always)...)
+	}
 	surroundings := action.Checking{Context: matched, Schemas: c.schemas, Declared: declared, Watched: c.watched}
 	c.steps(r.steps, surroundings)
 	if r.onDelete != nil {

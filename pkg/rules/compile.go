@@ -162,6 +162,10 @@ func (r *Rule) compile(shared *names.Graph, declared lookup.Declarations) docume
 		r.hold, more = compileHold(r.source.For, r.names.Scope())
 		errs = append(errs, more...)
 	}
+	if r.source.Rollout != nil {
+		r.rollout, more = compileRollout(r.source.Rollout, r.names.Scope())
+		errs = append(errs, more...)
+	}
 	env := action.Env{Scope: r.names.Actions(), Declared: declared, Related: r.names.Related(), Watched: r.selections}
 	r.steps, more = compileSteps(r.source.Actions, env)
 	errs = append(errs, more...)

@@ -199,7 +199,7 @@ func refuse(out *plan.Plan, refused []plan.Decision) {
 	for _, decision := range refused {
 		for i := range out.Decisions {
 			if was := out.Decisions[i]; was.Rule == decision.Rule {
-				decision.Audited, decision.HeldSince = was.Audited, was.HeldSince
+				decision.Audited, decision.HeldSince, decision.Health = was.Audited, was.HeldSince, was.Health
 				out.Decisions[i] = decision
 			}
 		}
@@ -276,6 +276,7 @@ func (t *ruleEvaluation) run() plan.Decision {
 		}
 		decision.Outcome, decision.Reason, decision.Err = plan.Failed, err.Error(), err
 	}
+	decision.Health = t.health()
 	t.confirm()
 	return decision
 }
@@ -411,7 +412,7 @@ func (t *ruleEvaluation) ready() (plan.Decision, error) {
 	case !matched:
 		decision := t.decision(plan.Unmatched)
 		if t.snapshot.Explain {
-			decision.Reason = t.whyNot()
+			decision.Reason = t.whyNot(t.rule.when)
 		}
 		return decision, nil
 	case t.rule.hold == nil:

@@ -258,6 +258,9 @@ func (x *explanation) condition(out *trace.Condition, decision plan.Decision) {
 	if x.rule.onDelete != nil {
 		out.Done = x.asked(x.rule.onDelete.done)
 	}
+	if x.rule.rollout != nil {
+		out.Healthy = x.asked(x.rule.rollout.healthy)
+	}
 	if x.rule.hold != nil && !decision.HeldSince.IsZero() {
 		out.For = x.held(decision.HeldSince)
 	}
@@ -505,10 +508,10 @@ func (x *explanation) change(wish plan.Wish, operation plan.Operation, change pl
 	return out
 }
 
-// whyNot names the clause of `when` that is false, with the values it read unless they are secret. Of a name of let it says what that
+// whyNot names the clause of a condition that is false, with the values it read unless they are secret. Of a name of let it says what that
 // stands for.
-func (t *ruleEvaluation) whyNot() string {
-	whole, err := t.rule.when.Program().Explain(&t.expressions)
+func (t *ruleEvaluation) whyNot(condition *template.Expression) string {
+	whole, err := condition.Program().Explain(&t.expressions)
 	var why, values []string
 	for err == nil {
 		last := whole.Deciding()

@@ -60,6 +60,9 @@ func (r *Rule) draw() *effects {
 	if r.hold != nil {
 		conditions = append(conditions, r.hold.computed)
 	}
+	if r.rollout != nil {
+		conditions = append(conditions, r.rollout.healthy, r.rollout.by)
+	}
 	if r.onDelete != nil {
 		conditions = append(conditions, r.onDelete.done)
 	}

@@ -49,6 +49,7 @@ type Rule struct {
 	names      *names.Graph
 	when       *template.Expression
 	hold       *hold
+	rollout    *rollout
 	steps      []*action.Step
 	prunes     []action.Pruned // by resource
 	onDelete   *onDelete
@@ -164,6 +165,9 @@ func (r *Rule) Identity() types.NamespacedName { return r.set.Identity }
 
 // Limits are the blast radius of the rule, nil for none.
 func (r *Rule) Limits() *spec.Limits { return r.source.Limits }
+
+// Rollout is how the rule comes to all objects once it is new or has changed, nil where it does so at once.
+func (r *Rule) Rollout() *spec.Rollout { return r.source.Rollout }
 
 // Suspended reports whether the rule is kept and does nothing.
 func (r *Rule) Suspended() bool { return r.source.Suspend }

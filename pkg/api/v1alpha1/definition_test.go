@@ -148,8 +148,10 @@ func TestListTypes(t *testing.T) {
 	want := map[string]string{
 		"spec.resources.*.namespaces": "atomic", "spec.rules": "map name", "spec.rules.*.actions": "atomic",
 		"spec.rules.*.onDelete.actions": "atomic", "status.conditions": "map type", "status.inventory": "atomic",
-		"status.paused": "map rule", "status.counted": "atomic",
-		"status.rules": "map name", "status.rules.*.missing": "atomic",
+		"spec.rules.*.rollout.waves": "atomic",
+		"status.paused":              "map rule", "status.counted": "atomic",
+		"status.rollouts": "map rule",
+		"status.rules":    "map name", "status.rules.*.missing": "atomic",
 	}
 	for gvr, definition := range kinds(t) {
 		got := map[string]string{}

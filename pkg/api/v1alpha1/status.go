@@ -25,7 +25,7 @@ type Status struct {
 	// up after they are gone.
 	// +listType=atomic
 	Inventory []Leftover `json:"inventory,omitempty"`
-	// Paused are the rules that have passed their limits. They write nothing until they
+	// Paused are the rules that have passed their limits, or whose rollout has stopped. They write nothing until they
 	// change, or the set is annotated dyncontroller.dev/resume with their names.
 	// +listType=map
 	// +listMapKey=rule
@@ -34,6 +34,10 @@ type Status struct {
 	// that leads next counts them too.
 	// +listType=atomic
 	Counted []Count `json:"counted,omitempty"`
+	// Rollouts tell how far rules with a rollout have come.
+	// +listType=map
+	// +listMapKey=rule
+	Rollouts []Rollout `json:"rollouts,omitempty"`
 }
 
 // StatusOf returns the status of a set object, an empty one where it has none or one that
@@ -81,7 +85,7 @@ type RuleStatus struct {
 	Missing []Permission `json:"missing,omitempty"`
 }
 
-// Pause is of a rule that has passed its limits.
+// Pause is of a rule that has passed its limits, or whose rollout has stopped.
 type Pause struct {
 	// Rule is the name of the rule.
 	Rule string `json:"rule"`
@@ -91,14 +95,38 @@ type Pause struct {
 	Objects int64 `json:"objects"`
 	// Of is how many it watched.
 	Of int64 `json:"of"`
-	// Limit is maxObjects of its limits.
+	// Limit is maxObjects of its limits, or how large the wave of its rollout is.
 	Limit string `json:"limit"`
-	// Per is the window of its limits.
+	// Per is the window of its limits, or the timeout of its rollout.
 	Per string `json:"per"`
 	// Digest tells the rule that paused from what it is once it has changed.
 	Digest string `json:"digest"`
+	// Unhealthy names objects of a rollout that are not healthy, and says why. It is empty where the rule has come to its limits.
+	Unhealthy string `json:"unhealthy,omitempty"`
 	// Asked says that the annotation was there already, which does not count.
 	Asked bool `json:"asked,omitempty"`
+}
+
+// Rollout is how far a rule that is new or has changed has come.
+type Rollout struct {
+	// Rule is the name of the rule.
+	Rule string `json:"rule"`
+	// Wave is how many of its waves are over.
+	Wave int64 `json:"wave"`
+	// Waves is how many there are. After the last, the rule writes for all objects.
+	Waves int64 `json:"waves"`
+	// Objects is for how many objects it has written, or is about to.
+	Objects int64 `json:"objects"`
+	// Of is how many it watches.
+	Of int64 `json:"of"`
+	// Since is when the last of them were chosen.
+	Since *metav1.Time `json:"since,omitempty"`
+	// HealthySince is since when all of them are healthy.
+	HealthySince *metav1.Time `json:"healthySince,omitempty"`
+	// Marks are marks of the objects, of four letters each.
+	Marks string `json:"marks,omitempty"`
+	// Digest tells the rule from what it is once it has changed.
+	Digest string `json:"digest"`
 }
 
 // Count has objects that a rule with limits has written for.

@@ -42,23 +42,27 @@ type Rules struct {
 	*rules.Set
 	// Leaves is what each rule may leave on objects.
 	Leaves map[plan.Rule][]plan.Leftover
-	// Limited are the rules that have limits.
+	// Limited are the rules that have limits or a rollout.
 	Limited map[plan.Rule]Limited
 	// holding are the rules that hold objects.
 	holding map[plan.Rule]*rules.Rule
 }
 
-// Limited is a rule with limits.
+// Limited is a rule with limits or a rollout.
 type Limited struct {
 	ID plan.Rule
 	// Digest tells it from what it was before and what it is later.
-	Digest string
-	Limits spec.Limits
+	Digest  string
+	Limits  spec.Limits   // zero for none
+	Rollout *spec.Rollout // nil for none
 	// Asked says that its document asks it to resume.
 	Asked bool
 	// Watches are the objects of which its limit may be a share.
 	Watches []plan.Selection
 }
+
+// Counts reports whether the rule has limits that limit something.
+func (l *Limited) Counts() bool { return l.Limits != (spec.Limits{}) && !l.Limits.Everything() }
 
 // NewRules returns the rules of a set.
 func NewRules(set *rules.Set) *Rules {
@@ -70,9 +74,15 @@ func NewRules(set *rules.Set) *Rules {
 		out.Leaves[leftover.Rule] = append(out.Leaves[leftover.Rule], leftover)
 	}
 	for _, rule := range set.Rules() {
-		if limits := rule.Limits(); limits != nil {
-			out.Limited[rule.ID] = Limited{rule.ID, rule.Digest(), *limits, rule.AsksToResume(), rule.Watches()}
+		limits, rollout := rule.Limits(), rule.Rollout()
+		if limits == nil && rollout == nil {
+			continue
 		}
+		limited := Limited{ID: rule.ID, Digest: rule.Digest(), Rollout: rollout, Asked: rule.AsksToResume(), Watches: rule.Watches()}
+		if limits != nil {
+			limited.Limits = *limits
+		}
+		out.Limited[rule.ID] = limited
 	}
 	return out
 }

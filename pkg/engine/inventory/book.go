@@ -171,6 +171,9 @@ func (b Book) encode() v1alpha1.Status {
 			s.Paused = append(s.Paused, *p)
 		}
 		s.Counted = append(s.Counted, b.limits[rule].Counts...)
+		if r := b.limits[rule].Rollout; r != nil {
+			s.Rollouts = append(s.Rollouts, *r)
+		}
 	}
 	return s
 }
@@ -196,6 +199,15 @@ func decode(set plan.Rule, s v1alpha1.Status) (Book, error) {
 	for _, c := range s.Counted {
 		set.Name, c.At = c.Rule, metav1.NewTime(c.At.UTC())
 		limits[set] = limit.Stored{Pause: limits[set].Pause, Counts: append(limits[set].Counts, c)}
+	}
+	for i, r := range s.Rollouts {
+		if r.Rule == "" || r.Digest == "" {
+			return Book{}, fmt.Errorf("rollouts[%d]: it lacks the rule", i)
+		}
+		set.Name = r.Rule
+		one := limits[set]
+		one.Rollout = &r
+		limits[set] = one
 	}
 	for rule, stored := range limits {
 		limits[rule] = stored.With(limit.Stored{})

@@ -35,6 +35,7 @@ type (
 		Leftovers []pageLeftover `json:"leftovers"`
 		Paused    []pagePause    `json:"paused,omitempty"`
 		Counted   []pageCount    `json:"counted,omitempty"`
+		Rollouts  []pageRollout  `json:"rollouts,omitempty"`
 	}
 	pageSet struct {
 		SetKind      string `json:"setKind"`
@@ -52,6 +53,10 @@ type (
 	pageCount struct {
 		pageSet
 		v1alpha1.Count
+	}
+	pageRollout struct {
+		pageSet
+		v1alpha1.Rollout
 	}
 )
 
@@ -155,6 +160,9 @@ func decodePage(id, text string) (Book, error) {
 	for _, one := range p.Counted {
 		s.Counted, sets = append(s.Counted, one.Count), append(sets, one.pageSet)
 	}
+	for _, one := range p.Rollouts {
+		s.Rollouts, sets = append(s.Rollouts, one.Rollout), append(sets, one.pageSet)
+	}
 	var set plan.Rule
 	for _, of := range sets {
 		if set = (plan.Rule{Kind: of.SetKind, Namespace: of.SetNamespace, Set: of.Set}); set.SetID() != id {
@@ -178,6 +186,9 @@ func (c *ConfigMap) write(ctx context.Context, stored *unstructured.Unstructured
 		}
 		for _, one := range s.Counted {
 			p.Counted = append(p.Counted, pageCount{at, one})
+		}
+		for _, one := range s.Rollouts {
+			p.Rollouts = append(p.Rollouts, pageRollout{at, one})
 		}
 		data, err := json.Marshal(p)
 		if err != nil {

@@ -72,7 +72,7 @@ func (o *Object) Read(ctx context.Context) (Book, Replace, error) {
 }
 
 // fields are those of the status that the inventory is in.
-var fields = [...]string{"inventory", "paused", "counted"}
+var fields = [...]string{"inventory", "paused", "counted", "rollouts"}
 
 // decode reads the status of the object.
 func (o *Object) decode(stored *unstructured.Unstructured) (Book, error) {
@@ -115,7 +115,7 @@ func (o *Object) replace(ctx context.Context, stored *unstructured.Unstructured,
 	}
 	if !after.Equal(before) {
 		s := after.encode()
-		status := map[string]any{"inventory": s.Inventory, "paused": s.Paused, "counted": s.Counted}
+		status := map[string]any{"inventory": s.Inventory, "paused": s.Paused, "counted": s.Counted, "rollouts": s.Rollouts}
 		if stored, err = o.patch(ctx, stored, nil, status); err != nil {
 			return err
 		}

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Why a rule with limits does not write, besides a [PausedError]. All of them pass.
@@ -31,6 +28,8 @@ var (
 	ErrUncounted = errors.New("it waits until all objects are listed that it watches, its limit is a share of them")
 	// ErrUnknown says that it is not known whether the rule is paused.
 	ErrUnknown = errors.New("it waits until the inventory is read, which says whether the rule is paused")
+	// ErrUnseen says that it is not known which objects come first.
+	ErrUnseen = errors.New("it waits until all objects are looked at that the rule watches, some of which come before it in the rollout")
 )
 
 // Host is the engine that a guard works for. Its methods are called by all workers at the same time.
@@ -76,7 +75,10 @@ type state struct {
 	over   bool            // a pause is, and that is to be told once it is stored
 	window window
 	stored []v1alpha1.Count // what is stored of the window
-	saving saving
+	// rollout is that of a rule with one, and rolled is what is stored of it, nil for nothing.
+	rollout *rollout
+	rolled  *v1alpha1.Rollout
+	saving  saving
 	// most is for how many objects the rule may write, as it was found out when they were last counted. All says that a share is
 	// of all objects that there were.
 	most    int
@@ -96,6 +98,9 @@ const (
 // countedFor is how long a number of objects is taken for what it is while a rule is within its limit: to count takes as long as
 // there are objects.
 const countedFor = time.Second
+
+// askAgain is after what time a rule asks again whether all objects have been looked at, though the last of them has it look.
+const askAgain = 10 * time.Second
 
 // unstoredShare is which part of its limit a rule may write for that is not stored yet.
 const unstoredShare = 10
@@ -138,12 +143,13 @@ func (g *Guard) Follow(all map[plan.Rule]guard.Limited, known bool) {
 	for _, rule := range all {
 		s := before[rule.ID]
 		if s == nil {
-			s = &state{Limited: rule, known: known, window: newWindow()}
+			s = &state{Limited: rule, known: known, window: newWindow(), rollout: newRollout()}
 		}
 		changed := s.Digest != rule.Digest
 		s.Limited = rule // The same may be served in another version.
 		g.rules[rule.ID] = s
 		if changed {
+			s.rollout = newRollout()
 			g.renew(s, "the rule has changed")
 		}
 		g.resumeIfAsked(s)
@@ -175,6 +181,9 @@ func (g *Guard) resumeIfAsked(s *state) {
 		s.pause = &pause
 		g.save(s)
 	default:
+		if s.pause.Unhealthy != "" {
+			s.rollout.excuse()
+		}
 		g.renew(s, "it is asked to")
 	}
 }
@@ -239,7 +248,10 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 		}
 		s := g.rules[rule]
 		err := s.may()
-		if err == nil && concern == counts && !s.Limits.Everything() {
+		if err == nil {
+			err = g.mayBegin(s, c.attempt)
+		}
+		if err == nil && concern == counts && s.Counts() {
 			err = g.mayCount(s, c.attempt.UID)
 			room = append(room, s)
 		}
@@ -255,7 +267,11 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 	if unknown || errors.Is(refused, ErrBusy) {
 		g.waiting[c.attempt.Key] = true
 	}
-	return &guard.Delay{Err: refused, Retry: unknown || errors.Is(refused, ErrUncounted)}
+	delay := &guard.Delay{Err: refused, Retry: unknown || errors.Is(refused, ErrUncounted)}
+	if errors.Is(refused, ErrUnseen) {
+		delay.Until = g.clock.Now().Add(askAgain)
+	}
+	return delay
 }
 
 // may says why a rule may not write, where that does not count.
@@ -312,36 +328,31 @@ func (g *Guard) count(s *state, now time.Time) {
 	if s.Limits.Percent > 0 {
 		s.window.watched, s.all = g.host.Watched(s.Watches)
 	}
-	s.most = Most(s.Limits, s.window.base())
-}
-
-// Most is for how many objects a rule may write that watches so many: at least one.
-func Most(l spec.Limits, watched int) int {
-	if l.Percent > 0 {
-		const slack = 1e-9 // For 4.35 percent, which a float64 does not hold.
-		return max(1, int(float64(watched)*l.Percent/100+slack))
-	}
-	return max(1, l.Objects)
+	s.most = s.Limits.Of(s.window.base())
 }
 
 // pause pauses a rule.
 func (g *Guard) pause(s *state, now time.Time) error {
-	limit, per := strconv.Itoa(s.Limits.Objects), s.Limits.Per.String()
-	if s.Limits.Percent > 0 {
-		limit = strconv.FormatFloat(s.Limits.Percent, 'f', -1, 64) + "%"
-	} else {
+	if s.Limits.Percent == 0 {
 		s.window.watched, _ = g.host.Watched(s.Watches)
 	}
-	s.pause = &v1alpha1.Pause{
-		Rule: s.ID.Name, Digest: s.Digest, Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
-		Objects: int64(len(s.window.written)), Of: int64(s.window.base()), Asked: g.isAsked(s),
-		Limit: limit, Per: strings.ReplaceAll(strings.ReplaceAll(per, "m0s", "m"), "h0m", "h"), // As a rule has it.
-	}
-	pause := Pause{s.ID, *s.pause}
+	return g.begin(s, v1alpha1.Pause{
+		Objects: int64(len(s.window.written)), Of: int64(s.window.base()), Limit: s.Limits.String(), Per: shortly(s.Limits.Per),
+	}, now)
+}
+
+// begin begins a pause.
+func (g *Guard) begin(s *state, p v1alpha1.Pause, now time.Time) error {
+	p.Rule, p.Digest, p.Since, p.Asked = s.ID.Name, s.Digest, metav1.NewTime(now.UTC().Truncate(time.Second)), g.isAsked(s)
+	s.pause = &p
+	pause := Pause{s.ID, p}
 	g.save(s)
 	g.then = append(g.then, func() {
-		g.log.Warn("rule is paused",
-			"rule", pause.Rule.String(), "objects", pause.Objects, "of", pause.Of, "limit", pause.Limit, "per", pause.Per)
+		log := g.log.With("rule", pause.Rule.String(), "objects", pause.Objects, "of", pause.Of, "limit", pause.Limit, "per", pause.Per)
+		if p.Unhealthy != "" {
+			log = log.With("unhealthy", p.Unhealthy)
+		}
+		log.Warn("rule is paused")
 		g.observer.Paused(pause)
 	})
 	return &PausedError{pause}
@@ -354,7 +365,14 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 	defer g.unlock()
 	for _, rule := range o.Admitted.Rules {
 		s := g.rules[rule]
-		if s == nil || s.Limits.Everything() || c.concern(o.Admitted, rule) != counts {
+		concern := c.concern(o.Admitted, rule)
+		if s == nil || concern == none {
+			continue
+		}
+		if answer.Effective && !s.everywhere() {
+			s.rollout.wrote(c.attempt.UID, g.clock.Now())
+		}
+		if concern != counts || !s.Counts() {
 			continue
 		}
 		s.window.settle(c.attempt.UID, answer.Effective, g.clock.Now(), s.Limits.Per)
@@ -365,18 +383,35 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 	}
 }
 
-// Finish implements [guard.Check]: Events of a rule that is paused go on as they were, unless it has just written.
-func (c check) Finish(*guard.Outcome) {
+// Finish implements [guard.Check]: rollouts follow how the object fares, and Events of a rule that is paused go on as they were,
+// unless it has just written.
+func (c check) Finish(outcome *guard.Outcome) {
 	if !c.attempt.CarriedOut {
 		return
 	}
 	c.guard.mu.Lock()
-	defer c.guard.mu.Unlock()
+	defer c.guard.unlock()
+	for id := range c.attempt.Rules.Limited {
+		if s := c.guard.rules[id]; s != nil && s.may() == nil && !s.everywhere() {
+			at, stopped := c.guard.follow(s, c.attempt, c.wants(id))
+			outcome.LookAgain(at)
+			if stopped != nil {
+				outcome.Delay([]plan.Rule{id}, guard.Delay{Err: stopped})
+			}
+		}
+	}
 	for _, decision := range c.attempt.Plan.Decisions {
 		if s := c.guard.rules[decision.Rule]; s != nil && s.pause != nil && !c.attempt.Wrote[decision.Rule] {
 			c.attempt.Unfinished[decision.Rule] = 0
 		}
 	}
+}
+
+// wants reports whether a rule wants to write for the object.
+func (c check) wants(rule plan.Rule) bool {
+	return slices.ContainsFunc(c.attempt.Plan.Operations, func(o plan.Operation) bool {
+		return slices.Contains(o.Rules, rule) && c.concern(o, rule) != none
+	})
 }
 
 // concern is what a write of a rule has to do with its limits.
@@ -442,10 +477,10 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, gone func(plan.Rule) bool) ma
 		if s.saving != saved {
 			s.saving = beingSaved
 			s.window.expire(g.clock.Now().Add(-s.Limits.Per))
-			s.stored = s.window.counts(&s.Limited)
+			s.stored, s.rolled = s.window.counts(&s.Limited), s.encodeRollout()
 		}
-		if s.known && (s.pause != nil || len(s.stored) > 0) {
-			out[id] = Stored{Pause: s.pause, Counts: s.stored}
+		if s.known && (s.pause != nil || len(s.stored) > 0 || s.rolled != nil) {
+			out[id] = Stored{Pause: s.pause, Counts: s.stored, Rollout: s.rolled}
 		}
 	}
 	return out
@@ -482,6 +517,16 @@ func (g *Guard) adopt(s *state, stored Stored) {
 			s.stored = append(s.stored, c)
 			s.window.restore(c, g.clock.Now())
 		}
+	}
+	switch r := stored.Rollout; {
+	case r == nil || s.Rollout == nil:
+	case r.Digest != s.Digest:
+		g.save(s) // It is to be stored no longer.
+	default:
+		s.rolled, s.rollout = r, newRollout()
+		s.rollout.restore(r, g.clock.Now())
+		watches := s.Watches
+		g.then = append(g.then, func() { g.host.LookAgain(watches) }) // Also those that were looked at before.
 	}
 	switch {
 	case stored.Pause == nil:

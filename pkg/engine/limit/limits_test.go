@@ -230,11 +230,11 @@ func (w *world) write(t *testing.T, rule plan.Rule, object types.UID) {
 }
 
 func limited(id plan.Rule, most int) guard.Limited {
-	return watching(guard.Limited{ID: id, Digest: "first", Limits: spec.Limits{Objects: most, Per: 10 * time.Minute}})
+	return watching(guard.Limited{ID: id, Digest: "first", Limits: spec.Limits{Share: spec.Share{Objects: most}, Per: 10 * time.Minute}})
 }
 
 func share(id plan.Rule, percent float64) guard.Limited {
-	return watching(guard.Limited{ID: id, Digest: "first", Limits: spec.Limits{Percent: percent, Per: 10 * time.Minute}})
+	return watching(guard.Limited{ID: id, Digest: "first", Limits: spec.Limits{Share: spec.Share{Percent: percent}, Per: 10 * time.Minute}})
 }
 
 // TestSlides holds what counts, and for how long.

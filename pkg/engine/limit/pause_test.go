@@ -13,31 +13,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
-func TestMost(t *testing.T) {
-	tests := map[string]struct {
-		reason  string
-		limits  spec.Limits
-		watched int
-		want    int
-	}{
-		"Number":       {"A number is what it is.", spec.Limits{Objects: 5}, 2, 5},
-		"Share":        {"A share is of the objects there are.", spec.Limits{Percent: 10}, 100, 10},
-		"RoundedDown":  {"It is never more than the share.", spec.Limits{Percent: 10}, 109, 10},
-		"AtLeastOne":   {"A rule that may do nothing would be suspended.", spec.Limits{Percent: 10}, 9, 1},
-		"OfNothing":    {"Also where there is nothing left, as a rule deletes.", spec.Limits{Percent: 10}, 0, 1},
-		"Inexact":      {"4.35 percent of 10,000 is 435, whatever a float64 makes of it.", spec.Limits{Percent: 4.35}, 10_000, 435},
-		"InexactSmall": {"So is 0.1 percent.", spec.Limits{Percent: 0.1}, 3000, 3},
-		"Half":         {"And half of an odd number.", spec.Limits{Percent: 50}, 3, 1},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := limit.Most(tc.limits, tc.watched); got != tc.want {
-				t.Errorf("%s got %d, want %d", tc.reason, got, tc.want)
-			}
-		})
-	}
-}
-
 func TestPauseText(t *testing.T) {
 	cluster := plan.Rule{Kind: "ClusterRuleSet", Set: "tidb-guardrails", Name: "pd-quorum"}
 	tests := map[string]struct {
@@ -81,12 +56,12 @@ func TestWrittenLimit(t *testing.T) {
 		limit  string
 		per    string
 	}{
-		{spec.Limits{Percent: 12.5, Per: 10 * time.Minute}, "12.5%", "10m"},
-		{spec.Limits{Objects: 1, Per: time.Hour}, "1", "1h"},
-		{spec.Limits{Objects: 1, Per: 36*time.Hour + 30*time.Minute}, "1", "36h30m"},
-		{spec.Limits{Objects: 1, Per: 90 * time.Second}, "1", "1m30s"},
-		{spec.Limits{Objects: 1, Per: 10 * time.Second}, "1", "10s"},
-		{spec.Limits{Objects: 1, Per: 500 * time.Millisecond}, "1", "500ms"},
+		{spec.Limits{Share: spec.Share{Percent: 12.5}, Per: 10 * time.Minute}, "12.5%", "10m"},
+		{spec.Limits{Share: spec.Share{Objects: 1}, Per: time.Hour}, "1", "1h"},
+		{spec.Limits{Share: spec.Share{Objects: 1}, Per: 36*time.Hour + 30*time.Minute}, "1", "36h30m"},
+		{spec.Limits{Share: spec.Share{Objects: 1}, Per: 90 * time.Second}, "1", "1m30s"},
+		{spec.Limits{Share: spec.Share{Objects: 1}, Per: 10 * time.Second}, "1", "10s"},
+		{spec.Limits{Share: spec.Share{Objects: 1}, Per: 500 * time.Millisecond}, "1", "500ms"},
 	} {
 		w := newWorld(watching(guard.Limited{ID: one, Digest: "a", Limits: tc.limits}))
 		w.objects[one] = 1

@@ -162,10 +162,12 @@ func (w *window) restore(c v1alpha1.Count, now time.Time) {
 	}
 }
 
-// Stored is what the next process has to know of a rule with limits. It is immutable.
+// Stored is what the next process has to know of a rule with limits or a rollout. It is immutable.
 type Stored struct {
 	Pause  *v1alpha1.Pause  // nil while the rule is not paused
 	Counts []v1alpha1.Count // sorted by time; in UTC and whole seconds, rounded up
+	// Rollout is how far a rule with one has come, nil where it has not begun.
+	Rollout *v1alpha1.Rollout
 }
 
 // Equal reports whether both say the same.
@@ -176,7 +178,7 @@ func (s Stored) With(other Stored) Stored {
 	counts := slices.SortedFunc(slices.Values(slices.Concat(s.Counts, other.Counts)), func(a, b v1alpha1.Count) int {
 		return cmp.Or(a.At.Compare(b.At.Time), cmp.Compare(a.Digest, b.Digest), cmp.Compare(a.Objects, b.Objects))
 	})
-	return Stored{Pause: cmp.Or(other.Pause, s.Pause), Counts: slices.Compact(counts)}
+	return Stored{Pause: cmp.Or(other.Pause, s.Pause), Counts: slices.Compact(counts), Rollout: cmp.Or(other.Rollout, s.Rollout)}
 }
 
 // Pause says that a rule writes nothing until somebody has looked. It is comparable.
@@ -191,6 +193,10 @@ func (p Pause) String() string {
 	ask := fmt.Sprintf("put the annotation %s=%s on %s", spec.ResumeAnnotation, p.Rule.Name, p.Rule.SetName())
 	if p.Asked {
 		ask = fmt.Sprintf("take the annotation %s=%s off %s and put it on again", spec.ResumeAnnotation, p.Rule.Name, p.Rule.SetName())
+	}
+	if p.Unhealthy != "" {
+		return fmt.Sprintf("objects that it has written for are not healthy %s later: %s; it has written for %d of %d; look at them, then %s, or change the rule",
+			p.Per, p.Unhealthy, p.Objects, p.Of, ask)
 	}
 	objects := strconv.FormatInt(p.Objects, 10)
 	if strings.HasSuffix(p.Limit, "%") { // Otherwise Of is the objects that are left, of which it has not written for all.

@@ -118,6 +118,8 @@ var ruleFields = func() *field.Type {
 			"Goes before the mode of the set. Audit: the rule is evaluated and reported, but writes nothing and records no events."),
 		field.Optional("limits", limitFields,
 			"A blast radius: for how many of the watched objects the rule may write within a sliding window. Past it, the rule pauses."),
+		field.Optional("rollout", rolloutFields,
+			"When the rule is new or has changed, it writes for some objects first, and for more once those are healthy."),
 	)
 	out.SomeOf, out.Missing = []string{"actions", "onDelete"}, "a rule has actions, or onDelete with some"
 	return out
@@ -142,13 +144,28 @@ var onDeleteFields = func() *field.Type {
 	return out
 }()
 
+// share is a number of objects, or a percentage.
+var share = field.Free(field.Schema{
+	"type": []string{"integer", "string"}, "minimum": 1,
+	"pattern": percentage.String(), "patternErrorMessage": "a number from 1, or a percentage such as 10%",
+})
+
 var limitFields = field.Object("limits",
-	field.Required("maxObjects", field.Free(field.Schema{
-		"type": []string{"integer", "string"}, "minimum": 1,
-		"pattern": percentage.String(), "patternErrorMessage": "a number from 1, or a percentage such as 10%",
-	}), "A number from 1, or a percentage of the objects that the rule watches, of which at least one. "+
+	field.Required("maxObjects", share, "A number from 1, or a percentage of the objects that the rule watches, of which at least one. "+
 		"100% is no limit, but says that somebody thought of it."),
 	field.Optional("per", duration, "The window; default 10m."),
+)
+
+var rolloutFields = field.Object("rollout",
+	field.Required("waves", filled(&field.Type{Kinds: document.KindList, Items: share}),
+		"For how many objects the rule writes before the next wave begins: numbers, or percentages of the objects that it watches, each larger than "+
+			"the one before. After the last wave, it writes for all."),
+	field.Required("healthy", field.Condition,
+		"A condition on an object that the rule has written for. It can read what when can read."),
+	field.Optional("soak", duration, "How long all objects of a wave have to be healthy before the next wave begins; default 1m."),
+	field.Optional("timeout", duration, "How long an object may be unhealthy before the rule pauses; default 10m."),
+	field.Optional("by", field.Expression,
+		"What the objects are ordered by: a number, a string, a time or a boolean. Objects of the same, and all without it, are ordered by namespace and name."),
 )
 
 const durationPattern = `^([0-9]+w)?([0-9]+d)?(\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)?$`
@@ -208,7 +225,7 @@ func Document() *field.Type { return documentFields }
 // Types are the types of sets, of rules and of tests that have a name, in no order.
 func Types() []*field.Type {
 	return []*field.Type{
-		metadataFields, setFields, resourceFields, ruleFields, actions, onDeleteFields, limitFields, lets,
+		metadataFields, setFields, resourceFields, ruleFields, actions, onDeleteFields, limitFields, rolloutFields, lets,
 		TestFields, CaseFields, StepFields, StepPatchFields, StepOperationFields, ExpectFields, ExpectedFields,
 	}
 }

@@ -135,7 +135,7 @@ func TestParseRule(t *testing.T) {
 		"Name": "one", "Description": "it does one", "Watch": "pods, deployments",
 		"With": []string{"mine=mine=a map", "other=other=a map"}, "Let": []string{"size=size=len(mine)"},
 		"When": "size > 1", "For": "5m", "Actions": 2, "Suspend": true, "Mode": spec.Enforce,
-		"Limits":   spec.Limits{Percent: 12.5, Per: 36 * time.Hour},
+		"Limits":   spec.Limits{Share: spec.Share{Percent: 12.5}, Per: 36 * time.Hour},
 		"OnDelete": 1, "Done": "size == 0", "Hold": true, "Node": true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -155,7 +155,7 @@ func TestParseDefaults(t *testing.T) {
 	if set.Namespace != "default" || set.Mode != "" || set.Identity != (types.NamespacedName{}) {
 		t.Errorf("the set is in %q, mode %q, as %v", set.Namespace, set.Mode, set.Identity)
 	}
-	if !rule.OnDelete.Hold || rule.OnDelete.Done != nil || *rule.Limits != (spec.Limits{Objects: 3, Per: 10 * time.Minute}) {
+	if !rule.OnDelete.Hold || rule.OnDelete.Done != nil || *rule.Limits != (spec.Limits{Share: spec.Share{Objects: 3}, Per: 10 * time.Minute}) {
 		t.Errorf("onDelete %+v, limits %+v", rule.OnDelete, rule.Limits)
 	}
 }
@@ -204,11 +204,11 @@ func TestLimits(t *testing.T) {
 		want         spec.Limits
 		all          bool
 	}{
-		"number":      {"So many objects.", "{maxObjects: 5}", spec.Limits{Objects: 5, Per: 10 * time.Minute}, false},
-		"share":       {"Or a share of them.", `{maxObjects: "10%", per: 90s}`, spec.Limits{Percent: 10, Per: 90 * time.Second}, false},
-		"fraction":    {"Of any size.", "{maxObjects: 0.1%, per: 60}", spec.Limits{Percent: 0.1, Per: time.Minute}, false},
-		"everything":  {"All of them is consent.", "{maxObjects: 100%}", spec.Limits{Percent: 100, Per: 10 * time.Minute}, true},
-		"hexadecimal": {"A number is what YAML reads.", "{maxObjects: 0x10}", spec.Limits{Objects: 16, Per: 10 * time.Minute}, false},
+		"number":      {"So many objects.", "{maxObjects: 5}", spec.Limits{Share: spec.Share{Objects: 5}, Per: 10 * time.Minute}, false},
+		"share":       {"Or a share of them.", `{maxObjects: "10%", per: 90s}`, spec.Limits{Share: spec.Share{Percent: 10}, Per: 90 * time.Second}, false},
+		"fraction":    {"Of any size.", "{maxObjects: 0.1%, per: 60}", spec.Limits{Share: spec.Share{Percent: 0.1}, Per: time.Minute}, false},
+		"everything":  {"All of them is consent.", "{maxObjects: 100%}", spec.Limits{Share: spec.Share{Percent: 100}, Per: 10 * time.Minute}, true},
+		"hexadecimal": {"A number is what YAML reads.", "{maxObjects: 0x10}", spec.Limits{Share: spec.Share{Objects: 16}, Per: 10 * time.Minute}, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -264,5 +264,31 @@ func TestFilesUnseen(t *testing.T) {
 	_, errs := spec.Parse([]document.File{file, file}, "default")
 	if got, want := errs.Error(), `RuleSet default/a: metadata: RuleSet "a" is in RuleSet default/a already; rename one of them`; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// TestShare holds how many objects a share is.
+func TestShare(t *testing.T) {
+	tests := map[string]struct {
+		reason  string
+		share   spec.Share
+		watched int
+		want    int
+	}{
+		"Number":       {"A number is what it is.", spec.Share{Objects: 5}, 2, 5},
+		"Share":        {"A share is of the objects there are.", spec.Share{Percent: 10}, 100, 10},
+		"RoundedDown":  {"It is never more than the share.", spec.Share{Percent: 10}, 109, 10},
+		"AtLeastOne":   {"A rule that may do nothing would be suspended.", spec.Share{Percent: 10}, 9, 1},
+		"OfNothing":    {"Also where there is nothing left, as a rule deletes.", spec.Share{Percent: 10}, 0, 1},
+		"Inexact":      {"4.35 percent of 10,000 is 435, whatever a float64 makes of it.", spec.Share{Percent: 4.35}, 10_000, 435},
+		"InexactSmall": {"So is 0.1 percent.", spec.Share{Percent: 0.1}, 3000, 3},
+		"Half":         {"And half of an odd number.", spec.Share{Percent: 50}, 3, 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.share.Of(tc.watched); got != tc.want {
+				t.Errorf("%s got %d, want %d", tc.reason, got, tc.want)
+			}
+		})
 	}
 }

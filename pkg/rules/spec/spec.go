@@ -91,6 +91,7 @@ type Rule struct {
 	Suspend     bool
 	Mode        Mode
 	Limits      *Limits
+	Rollout     *Rollout
 
 	node *document.Node
 }
@@ -107,15 +108,49 @@ type OnDelete struct {
 }
 
 // Limits are the blast radius of a rule: for how many of the objects it watches
-// it may write within a sliding window. Either Objects or Percent is set.
+// it may write within a sliding window.
 type Limits struct {
-	Objects int
-	Percent float64
-	Per     time.Duration
+	Share
+	Per time.Duration
 }
 
 // Everything reports whether the limit is no limit, but consent.
 func (l *Limits) Everything() bool { return l.Percent >= 100 }
+
+// Share is a number of objects, or a percentage of those that a rule watches: either of both is set.
+type Share struct {
+	Objects int
+	Percent float64
+}
+
+// String returns the share as a rule has it.
+func (s Share) String() string {
+	if s.Percent > 0 {
+		return strconv.FormatFloat(s.Percent, 'f', -1, 64) + "%"
+	}
+	return strconv.Itoa(s.Objects)
+}
+
+// Of is how many of so many objects it is: at least one.
+func (s Share) Of(watched int) int {
+	if s.Percent > 0 {
+		const slack = 1e-9 // For 4.35 percent, which a float64 does not hold.
+		return max(1, int(float64(watched)*s.Percent/100+slack))
+	}
+	return max(1, s.Objects)
+}
+
+// Rollout is how a rule that is new or has changed comes to all objects: in waves.
+type Rollout struct {
+	// Waves are for how many objects it writes at most, before the next wave begins. After the last, it writes for all.
+	Waves []Share
+	// Healthy is a condition on an object that it has written for. It has to hold for all of them for Soak before the next wave, and Timeout
+	// is how long it may not hold.
+	Healthy       *document.Node
+	Soak, Timeout time.Duration
+	// By is what the objects are ordered by, nil for their names.
+	By *document.Node
+}
 
 func parseRule(n *document.Node) (Rule, document.Errors) {
 	v, errs := ruleFields.Read(n)
@@ -129,6 +164,9 @@ func parseRule(n *document.Node) (Rule, document.Errors) {
 	}
 	if limits := v["limits"]; limits != nil {
 		errs = append(errs, r.parseLimits(limits)...)
+	}
+	if rollout := v["rollout"]; rollout != nil {
+		errs = append(errs, r.parseRollout(rollout)...)
 	}
 	return r, errs
 }
@@ -149,20 +187,54 @@ func (r *Rule) parseLimits(n *document.Node) document.Errors {
 	v, errs := limitFields.Read(n)
 	r.Limits = &Limits{Per: defaultPer}
 	if most := v["maxObjects"]; most != nil {
-		if wrong := r.Limits.parseObjects(most); wrong != nil {
+		var wrong *document.Error
+		if r.Limits.Share, wrong = parseShare(most, "limit"); wrong != nil {
 			errs = append(errs, wrong)
 		}
 	}
-	if n := v["per"]; n != nil {
-		per, wrong := Duration(n)
-		switch r.Limits.Per = per; {
-		case wrong != nil:
-			errs = append(errs, wrong)
-		case per <= 0:
-			errs = append(errs, n.Errorf("write a duration such as 10m", "the window of a limit must be longer than nothing"))
+	return append(errs, parseLonger(v["per"], &r.Limits.Per, "the window of a limit")...)
+}
+
+// The times of a rollout that names none.
+const (
+	defaultSoak    = time.Minute
+	defaultTimeout = 10 * time.Minute // As progressDeadlineSeconds of a Deployment.
+)
+
+func (r *Rule) parseRollout(n *document.Node) document.Errors {
+	v, errs := rolloutFields.Read(n)
+	r.Rollout = &Rollout{Healthy: v["healthy"], By: v["by"], Soak: defaultSoak, Timeout: defaultTimeout}
+	for _, wave := range v["waves"].Elements() {
+		share, wrong := parseShare(wave, "wave")
+		if last := len(r.Rollout.Waves) - 1; wrong == nil && last >= 0 {
+			before := r.Rollout.Waves[last]
+			if alike := (before.Percent > 0) == (share.Percent > 0); alike && share.Objects <= before.Objects && share.Percent <= before.Percent {
+				wrong = wave.Errorf("a wave counts the objects of those before it, as in [1, 10%, 50%]", "a wave must be larger than the one before it, which is %s", before)
+			}
 		}
+		if wrong != nil {
+			errs = append(errs, wrong)
+		}
+		r.Rollout.Waves = append(r.Rollout.Waves, share)
 	}
-	return errs
+	errs = append(errs, parseLonger(v["soak"], &r.Rollout.Soak, "the time for which objects have to be healthy")...)
+	return append(errs, parseLonger(v["timeout"], &r.Rollout.Timeout, "the time for which objects may be unhealthy")...)
+}
+
+// parseLonger reads a duration that must be longer than nothing, if there is one.
+func parseLonger(n *document.Node, out *time.Duration, what string) document.Errors {
+	if n == nil {
+		return nil
+	}
+	d, wrong := Duration(n)
+	switch *out = d; {
+	case wrong != nil:
+		return document.Errors{wrong}
+	case d <= 0:
+		return document.Errors{n.Errorf("write a duration such as 10m", "%s must be longer than nothing", what)}
+	default:
+		return nil
+	}
 }
 
 // What stops a rule is no limit.
@@ -171,26 +243,26 @@ const stopHint = "to stop the rule, write suspend: true"
 // percentage has no sign and no exponent.
 var percentage = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?%$`)
 
-// parseObjects takes a number of objects, or a percentage of those watched.
-func (l *Limits) parseObjects(n *document.Node) *document.Error {
+// parseShare takes a number of objects, or a percentage of those watched.
+func parseShare(n *document.Node, what string) (s Share, wrong *document.Error) {
 	text := n.Text()
 	if count, isInt := n.Value().(int64); isInt {
-		if l.Objects = int(count); count < 1 {
-			return n.Errorf(stopHint, "the limit must be at least one object, have %d", count)
+		if s.Objects = int(count); count < 1 {
+			return s, n.Errorf(stopHint, "the %s must be at least one object, have %d", what, count)
 		}
-		return nil
+		return s, nil
 	}
 	if n.Kind() != document.KindString || !percentage.MatchString(text) {
-		return n.Errorf(`write a number such as 5, or a percentage such as "10%"`, "want a number of objects or a percentage, have %s", n.Kind())
+		return s, n.Errorf(`write a number such as 5, or a percentage such as "10%"`, "want a number of objects or a percentage, have %s", n.Kind())
 	}
 	share, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
-	switch l.Percent = share; {
+	switch s.Percent = share; {
 	case err != nil || share > 100:
-		return n.Errorf(`write "100%" for all objects`, "there are no more objects than 100%%, have %q", text)
+		return s, n.Errorf(`write "100%" for all objects`, "there are no more objects than 100%%, have %q", text)
 	case share == 0:
-		return n.Errorf(stopHint, "the limit must be more than nothing, have %q", text)
+		return s, n.Errorf(stopHint, "the %s must be more than nothing, have %q", what, text)
 	default:
-		return nil
+		return s, nil
 	}
 }
 

@@ -302,6 +302,8 @@ type Condition struct {
 	When *Clause `json:"when,omitempty"`
 	// Done is that of onDelete, nil where it was not asked.
 	Done *Clause `json:"done,omitempty"`
+	// Healthy is that of rollout, nil where it was not asked.
+	Healthy *Clause `json:"healthy,omitempty"`
 	// For is nil where the rule acts at once, or does not match.
 	For *Hold `json:"for,omitempty"`
 	// Names are the names of let that were used, Lookups all of with.

@@ -212,6 +212,10 @@ func (w *writer) condition(c Condition) {
 	if c.Done != nil {
 		w.clause(*c.Done, "  ", "  ")
 	}
+	w.heading = "healthy"
+	if c.Healthy != nil {
+		w.clause(*c.Healthy, "  ", "  ")
+	}
 	w.heading = "for"
 	if c.For != nil {
 		w.line(2, "%s", c.For.text())

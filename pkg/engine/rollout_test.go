@@ -1,0 +1,233 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
+)
+
+// rolling is a rule that comes in waves.
+const rolling = `
+  - name: grows
+    watch: widgets
+    rollout: {waves: [1, 10%, 50%], soak: 10m, timeout: 30m, healthy: object.spec.sick != true}
+    when: object.spec.size < 3
+    actions: [{patch: {merge: {spec: {size: 3}}}}]
+`
+
+// sicken has an object become unhealthy, or healthy.
+func (c *cluster) sicken(t *testing.T, name string, sick bool) {
+	t.Helper()
+	c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: %s}, spec: {size: %d, sick: %t}}`, name, size(c, name), sick))
+}
+
+// TestRollout holds for how many objects a rule writes in each wave, that it stops for one that is not healthy in time, tells so, and goes
+// on when it is asked to.
+func TestRollout(t *testing.T) {
+	id := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "grows"}
+	c, s := newCluster(), &shelf{}
+	c.putMany(t, 200)
+	runWith(t, c, s.house(false), load(t, rolling), func(t *testing.T, e *engine.Engine) {
+		grown := func(after time.Duration, want int) {
+			t.Helper()
+			pass(after)
+			if n := c.grown(); n != want {
+				t.Fatalf("it has written for %d objects, want %d", n, want)
+			}
+		}
+		grown(time.Minute, 1)
+		grown(8*time.Minute, 1)
+		grown(2*time.Minute, 20)
+		sick := slices.DeleteFunc(c.list(widgets), func(name string) bool { return size(c, name) != int64(3) })[7]
+		c.sicken(t, sick, true)
+		grown(29*time.Minute, 20)
+		if len(e.Paused()) > 0 {
+			t.Fatalf("paused %v", e.Paused())
+		}
+		grown(2*time.Minute, 20)
+		want := "objects that it has written for are not healthy 30m later: widgets.example.com ns/" + sick +
+			" (object.spec.sick != true is false; object.spec.sick is true); it has written for 20 of 200; " +
+			"look at them, then put the annotation dyncontroller.dev/resume=grows on ClusterRuleSet set, or change the rule"
+		if paused := e.Paused(); len(paused) != 1 || paused[0].String() != want {
+			t.Fatalf("paused %v\nwant   [%s]", paused, want)
+		}
+		if stored := s.paused(t); len(stored) != 1 || stored[0] != e.Paused()[0] {
+			t.Errorf("stored %v", stored)
+		}
+		if text := c.logText(); strings.Count(text, "rule is paused") != 1 || !strings.Contains(text, "ns/"+sick) {
+			t.Errorf("the log tells\n%s", text)
+		}
+		c.sicken(t, sick, false)
+		grown(time.Hour, 20)
+		e.Resume([]plan.Rule{id})
+		grown(9*time.Minute, 20)
+		grown(2*time.Minute, 100)
+		grown(11*time.Minute, 200)
+		c.putFrom(t, 200, 260)
+		grown(time.Second, 260)
+	})
+}
+
+// TestRolloutExcuses holds that a rule that is asked to resume goes on without the objects that are not healthy.
+func TestRolloutExcuses(t *testing.T) {
+	id := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "grows"}
+	c := newCluster()
+	c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, sick: true}}`)
+	c.putMany(t, 40)
+	runWith(t, c, (&shelf{}).house(false), load(t, rolling), func(t *testing.T, e *engine.Engine) {
+		pass(time.Hour)
+		if n := c.grown(); n != 1 || len(e.Paused()) != 1 {
+			t.Fatalf("it has written for %d objects, paused %v", n, e.Paused())
+		}
+		e.Resume([]plan.Rule{id})
+		pass(time.Second)
+		if n := c.grown(); n != 4 || len(e.Paused()) != 0 {
+			t.Errorf("it has written for %d objects, paused %v", n, e.Paused())
+		}
+	})
+}
+
+// TestRolloutSurvives holds that processes that die, with what they had not stored, write for as many objects as one that lives, and that a
+// wave goes on soaking.
+func TestRolloutSurvives(t *testing.T) {
+	c, s := newCluster(), &shelf{}
+	c.putMany(t, 200)
+	synctest.Test(t, func(t *testing.T) {
+		for _, want := range []int{1, 20, 100, 200} {
+			c.after = func(_ plan.Operation, result write.Result) write.Result {
+				s.failing(errRefused) // From its first write on, the process stores nothing any more.
+				return result
+			}
+			stop := start(t, c.engineWith(s.house(false)), load(t, rolling))
+			pass(11 * time.Minute)
+			stop()
+			c.restart()
+			s.failing(nil)
+			c.after = nil
+			stop = start(t, c.engineWith(s.house(false)), load(t, rolling))
+			pass(time.Minute)
+			if n := c.grown(); n != want {
+				t.Errorf("two processes have written for %d objects, want %d", n, want)
+			}
+			stop()
+			c.restart()
+		}
+	})
+}
+
+// TestRolloutGoesOn holds that a wave soaks on after a restart, and that nobody waits for an object that is gone.
+func TestRolloutGoesOn(t *testing.T) {
+	put := func(t *testing.T, c *cluster, name, metadata, spec string) {
+		t.Helper()
+		c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: %s, %s}, spec: {%s}}`, name, metadata, spec))
+	}
+	const selected = `labels: {other: "yes"}`
+	for name, tc := range map[string]struct {
+		reason string
+		// sick is one of the second wave, and restart says that another process goes on.
+		sick, restart bool
+		then          func(t *testing.T, c *cluster, sick string)
+		after         time.Duration
+	}{
+		"Restarted": {"It has soaked for 5 minutes before.", false, true, func(*testing.T, *cluster, string) {}, 6 * time.Minute},
+		"Gone":      {"The others are healthy.", true, false, func(_ *testing.T, c *cluster, sick string) { c.remove(sick) }, 11 * time.Minute},
+		"Going": {"Its finalizer keeps it.", true, false, func(t *testing.T, c *cluster, sick string) {
+			put(t, c, sick, selected+`, deletionTimestamp: "2000-01-01T00:00:00Z", finalizers: [theirs]`, "size: 3, sick: true")
+		}, 11 * time.Minute},
+		"Unselected": {"The rule does not watch it any more.", true, false, func(t *testing.T, c *cluster, sick string) {
+			put(t, c, sick, "labels: {}", "size: 3, sick: true")
+		}, 11 * time.Minute},
+		"GoneWhileDown": {"It is not there when the next process begins.", true, true, func(_ *testing.T, c *cluster, sick string) { c.remove(sick) }, 11 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s := newCluster(), &shelf{}
+				for i := range 40 {
+					put(t, c, fmt.Sprint("w", i), selected, "size: 1")
+				}
+				set := load(t, strings.Replace(rolling, "watch: widgets", "watch: others", 1)+labelled)
+				stop := start(t, c.engineWith(s.house(false)), set)
+				pass(11 * time.Minute)
+				sick := slices.DeleteFunc(c.list(widgets), func(name string) bool { return size(c, name) != int64(3) })[2]
+				if tc.sick {
+					put(t, c, sick, selected, "size: 3, sick: true")
+				}
+				pass(4 * time.Minute)
+				if n := c.grown(); n != 4 {
+					t.Fatalf("it has written for %d objects", n)
+				}
+				if tc.restart {
+					stop()
+					c.restart()
+				}
+				tc.then(t, c, sick)
+				if tc.restart {
+					stop = start(t, c.engineWith(s.house(false)), set)
+				}
+				pass(tc.after)
+				if n := c.grown(); n < 18 || n > 20 {
+					t.Errorf("%s it has written for %d objects, want half of them", tc.reason, n)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// TestRolloutOrder holds which objects come first.
+func TestRolloutOrder(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, by string
+		want       []string
+	}{
+		"Names": {"The names are the order of which users think.", "", []string{"a"}},
+		"By":    {"What has no label comes first, then the first stage.", ", by: object.metadata.labels.stage", []string{"c"}},
+		"Moved": {"Numbers have their own order.", ", by: 0 - object.spec.nth", []string{"d"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			for i, stage := range []string{"prod", "test", "canary", "prod"} {
+				c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: %c, labels: {stage: %s}}, spec: {size: 1, nth: %d}}`, 'a'+i, stage, i))
+			}
+			text := strings.Replace(rolling, "sick != true", "sick != true"+tc.by, 1)
+			runWith(t, c, (&shelf{}).house(false), load(t, text), func(t *testing.T, _ *engine.Engine) {
+				pass(time.Minute)
+				got := slices.DeleteFunc(c.list(widgets), func(name string) bool { return size(c, name) != int64(3) })
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+// TestRolloutOfAChange holds that a rule that changes begins anew, and one that stays as it is does not.
+func TestRolloutOfAChange(t *testing.T) {
+	c := newCluster()
+	c.putMany(t, 40)
+	runWith(t, c, (&shelf{}).house(false), load(t, rolling), func(t *testing.T, e *engine.Engine) {
+		pass(time.Hour)
+		if n := c.grown(); n != 40 {
+			t.Fatalf("it has written for %d objects", n)
+		}
+		e.SetRules(load(t, strings.ReplaceAll(rolling, "3}", "4}")+labelled))
+		pass(time.Minute)
+		if n := c.grown(); n != 40 {
+			t.Errorf("the rule wants nothing, and %d objects are as they were", n)
+		}
+		e.SetRules(load(t, strings.ReplaceAll(rolling, "3", "4")+labelled))
+		pass(time.Minute)
+		if n := c.grown(); n != 39 {
+			t.Errorf("the rule has changed, and %d of 40 objects are as they were", n)
+		}
+	})
+}
