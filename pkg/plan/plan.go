@@ -164,16 +164,24 @@ type Change struct {
 	Restored bool
 }
 
-// Bookkeeping says what a change of what the engine itself keeps on an object is about, empty for any other.
+// Bookkeeping says what a change of what the engine itself keeps on an object is about, empty for any other. If that is all of
+// the annotations, it may be a change of their map.
 func (c Change) Bookkeeping() string {
+	all := slices.Equal(c.Path, restorePath[:2]) && onlyKept(c.Before) && onlyKept(c.After)
 	switch {
-	case !slices.Equal(c.Path, restorePath):
+	case !all && !slices.Equal(c.Path, restorePath):
 		return ""
 	case c.After == nil:
 		return "nothing is left to be restored"
 	default:
 		return "records what is to be restored"
 	}
+}
+
+// onlyKept reports whether annotations have nothing but what is to be restored, or are not there.
+func onlyKept(annotations any) bool {
+	fields, is := annotations.(map[string]any)
+	return annotations == nil || is && len(fields) == 1 && fields[RestoreAnnotation] != nil
 }
 
 // String names the rule and the field, not the values, which may be secret.
