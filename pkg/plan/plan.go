@@ -83,8 +83,10 @@ type Decision struct {
 	// HeldSince is since when `when` holds, for rules with `for`; zero where it
 	// does not.
 	HeldSince time.Time
-	Audited   bool
-	Reacts    bool // an action of the rule reads failure
+	// Zone is the time zone that the rule has asked in last, empty for none. It is not told of rules that read Secrets.
+	Zone    string
+	Audited bool
+	Reacts  bool // an action of the rule reads failure
 }
 
 // Type says how the body of an operation is to be read.

@@ -199,7 +199,7 @@ func refuse(out *plan.Plan, refused []plan.Decision) {
 	for _, decision := range refused {
 		for i := range out.Decisions {
 			if was := out.Decisions[i]; was.Rule == decision.Rule {
-				decision.Audited, decision.HeldSince = was.Audited, was.HeldSince
+				decision.Audited, decision.HeldSince, decision.Zone = was.Audited, was.HeldSince, was.Zone
 				out.Decisions[i] = decision
 			}
 		}
@@ -277,6 +277,9 @@ func (t *ruleEvaluation) run() plan.Decision {
 		decision.Outcome, decision.Reason, decision.Err = plan.Failed, err.Error(), err
 	}
 	t.confirm()
+	if zone := t.expressions.Instant.TakeZone(); zone != "" && !t.secret() {
+		decision.Zone = zone
+	}
 	return decision
 }
 
