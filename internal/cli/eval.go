@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -35,6 +35,7 @@ type evaluation struct {
 	object     string
 	related    []string
 	now        time.Time
+	period     period
 	output     *config.Value
 }
 
@@ -45,12 +46,7 @@ func (e *evaluation) addFlags(flags *pflag.FlagSet, object, related string) {
 	e.crds = addCRDsFlag(flags)
 	flags.StringVar(&e.object, "object", "", object)
 	flags.StringArrayVar(&e.related, "related", nil, related)
-	flags.Var(&config.Value{Kind: "TIME", Check: func(text string) (err error) {
-		if e.now, err = time.Parse(time.RFC3339, text); err != nil {
-			return fmt.Errorf(`want a time such as "2026-01-31T12:00:00Z", have %q`, text)
-		}
-		return nil
-	}}, "now", "the instant of the evaluation, as RFC 3339 (default: now)")
+	addTimeFlag(flags, &e.now, "now", "the instant of the evaluation, as RFC 3339 (default: now)")
 }
 
 func newEval(p Process) *cobra.Command {
@@ -76,24 +72,32 @@ name object. If that is a Secret, its values are masked.
 The time is now, or --now. A rule with "for" waits, because a file does not say
 how long its condition has held.
 
+With --to or --for, show a time line of each object instead: the moments from --from
+on at which a rule decides otherwise about it or acts, and what changes then. What
+rules write is applied, and the rules act on all objects of the files, as in test.
+The times are in the time zones that the rules name in inWindow and window, or UTC.
+
 Exit code: 0; 1 if a rule or the expression failed, a rule was withheld or
 refused, or the API server would refuse a write; 2 for wrong usage, also if no
 rule watches any of the objects.`,
 		Example: `  dyncontroller eval --rules rules/ --object pod.yaml
   kubectl get pod web -o yaml | dyncontroller eval --rules rules/ --object -
   dyncontroller eval --rules rules/ --param web.minReplicas=5 --object pod.yaml
+  dyncontroller eval --rules rules/ --object deployment.yaml --from 2026-03-23T00:00:00+01:00 --for 1w
   dyncontroller eval --expression 'olderThan(object.metadata.creationTimestamp, "1d")' --now 2026-01-31T12:00:00Z --object pod.yaml`,
 		Args: noArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if e.now.IsZero() {
-				e.now = clock.RealClock{}.Now()
+			one := command.Flags().Changed("expression")
+			if err := e.setPeriod(one); err != nil {
+				return err
 			}
-			return e.run(command.Context(), command.Flags().Changed("expression"))
+			return e.run(command.Context(), one)
 		},
 	}
 	flags := command.Flags()
 	flags.StringVar(&e.expression, "expression", "", "`EXPR` to evaluate instead of rules")
 	e.addFlags(flags, "`FILE` with the object, as YAML or JSON; - for standard input", "`FILE` with other objects of the cluster, which the rules may read; may be repeated")
+	e.period.addFlags(flags)
 	e.output = addOutputFlag(command, "how the outcome is shown: text, yaml or json", formatText, formatYAML, formatJSON)
 	return command
 }
@@ -180,28 +184,15 @@ func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Eval
 	var unwatched []*simulate.UnwatchedError
 	for i, object := range objects {
 		evaluation.Object, evaluation.Beside = object, slices.Concat(objects[:i], objects[i+1:])
-		outcome, err := evaluation.Run(ctx)
-		if none, is := errors.AsType[*simulate.UnwatchedError](err); is {
+		err := e.tell(ctx, evaluation, i == len(unwatched))
+		none, is := errors.AsType[*simulate.UnwatchedError](err)
+		switch {
+		case is:
 			unwatched = append(unwatched, none)
-			continue
-		}
-		if err != nil {
-			return failure{exitUsage, err}
-		}
-		if err := e.show(outcome, i-len(unwatched) == 0); err != nil {
+		case errors.Is(err, errFinding):
+			result = err
+		case err != nil:
 			return err
-		}
-		for _, decision := range outcome.Decisions {
-			if decision.Outcome.Troubled() {
-				result = errFinding
-			}
-			var placed *document.Error
-			if errors.As(decision.Err, &placed) {
-				io.WriteString(e.Stderr, placed.Render()) // Where in the rules the reason in the result is.
-			}
-		}
-		if slices.ContainsFunc(outcome.Writes, func(w scenario.Write) bool { return w.Failed }) {
-			result = errFinding
 		}
 	}
 	if len(unwatched) == len(objects) {
@@ -217,13 +208,47 @@ func (e *evaluation) evaluateRules(ctx context.Context, evaluation simulate.Eval
 	return result
 }
 
-// show shows what becomes of an object.
-func (e *evaluation) show(outcome simulate.Story, first bool) error {
+// tell shows what becomes of one object: errFinding is for what the rules, or the API server, have against it.
+func (e *evaluation) tell(ctx context.Context, evaluation simulate.Evaluation, first bool) error {
+	if !e.period.to.IsZero() {
+		return e.tellTimeline(ctx, evaluation, first)
+	}
+	outcome, err := evaluation.Run(ctx)
+	if err != nil {
+		return failure{exitUsage, err}
+	}
+	if err := e.show(outcome, describeOutcome(outcome), first); err != nil {
+		return err
+	}
+	return e.findings(outcome.Decisions, outcome.Writes)
+}
+
+// findings says where in the rules the reasons of decisions are, and returns errFinding if a rule could not act.
+func (e *evaluation) findings(decisions []scenario.Decision, writes []scenario.Write) (result error) {
+	told := map[string]bool{}
+	for _, decision := range decisions {
+		if decision.Outcome.Troubled() {
+			result = errFinding
+		}
+		var placed *document.Error
+		if errors.As(decision.Err, &placed) && !told[placed.Render()] {
+			told[placed.Render()] = true
+			io.WriteString(e.Stderr, placed.Render())
+		}
+	}
+	if slices.ContainsFunc(writes, func(w scenario.Write) bool { return w.Failed }) {
+		result = errFinding
+	}
+	return result
+}
+
+// show shows what becomes of an object, for programs or as a text.
+func (e *evaluation) show(outcome any, text string, first bool) error {
 	switch e.output.Text {
 	case formatJSON:
 		return writeJSON(e.Stdout, outcome)
 	case formatYAML:
-		text, err := outcome.YAML()
+		text, err := compare.YAML(outcome)
 		if err != nil {
 			return internal(err)
 		}
@@ -232,7 +257,7 @@ func (e *evaluation) show(outcome simulate.Story, first bool) error {
 		}
 		return put(e.Stdout, "the outcome", string(text))
 	}
-	text := e.painted(describeOutcome(outcome), changeColors)
+	text = e.painted(text, changeColors)
 	if !first {
 		text = "\n" + text
 	}

@@ -73,6 +73,8 @@ spec:
 			{"eval", "--rules", path, "--object", "pod.yaml", "--color", "always"},
 			{"eval", "--rules", path, "--object", "pod.yaml", "-o", "json"},
 			{"eval", "--rules", path, "--object", "pod.yaml", "-o", "yaml"},
+			{"eval", "--rules", path, "--object", "pod.yaml", "--for", "1d"},
+			{"eval", "--rules", path, "--object", "pod.yaml", "--for", "1d", "-o", "json"},
 			{"eval", "--expression", "object.metadata.annotations.note", "--object", "pod.yaml"},
 			{"eval", "--expression", "int(object.metadata.annotations.note)", "--object", "pod.yaml"},
 			{"eval", "--expression", hostile, "--object", "pod.yaml"},

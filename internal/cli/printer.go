@@ -46,7 +46,12 @@ func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 	if class.Failed() {
 		return
 	}
-	did, remark := describeAction(operation, class, p.dryRun)
+	p.print(operation.Target, describeWrite(operation, class, p.dryRun), machineWrite(operation, class, p.dryRun), operation.Type == plan.Delete)
+}
+
+// machineWrite is a write for programs, but for its object.
+func machineWrite(operation plan.Operation, class write.Class, dryRun bool) map[string]any {
+	did, remark := describeAction(operation, class, dryRun)
 	changes := make([]map[string]any, len(operation.Changes))
 	for i, c := range operation.Changes {
 		changes[i] = map[string]any{"rule": c.Rule.String(), "path": c.Path.String(), "before": c.Before, "after": c.After}
@@ -54,10 +59,11 @@ func (p *printer) Wrote(operation plan.Operation, class write.Class) {
 			changes[i]["restored"] = true
 		}
 	}
-	machine := map[string]any{
+	out := map[string]any{
 		"action": did, "type": operation.Type, "subresource": operation.Subresource, "remark": remark, "rules": ruleNames(operation.Rules...), "changes": changes,
 	}
-	p.print(operation.Target, describeWrite(operation, class, p.dryRun), machine, operation.Type == plan.Delete)
+	maps.DeleteFunc(out, func(_ string, value any) bool { return value == "" })
+	return out
 }
 
 // Recorded implements [engine.Observer].

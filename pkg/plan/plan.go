@@ -83,8 +83,10 @@ type Decision struct {
 	// HeldSince is since when `when` holds, for rules with `for`; zero where it
 	// does not.
 	HeldSince time.Time
-	Audited   bool
-	Reacts    bool // an action of the rule reads failure
+	// Zone is the time zone that the rule has asked in last, empty for none. It is not told of rules that read Secrets.
+	Zone    string
+	Audited bool
+	Reacts  bool // an action of the rule reads failure
 	// Health is that of the object for the rollout of the rule, nil where there is none, or it is not known.
 	Health *Health
 }
@@ -173,16 +175,24 @@ type Change struct {
 	Restored bool
 }
 
-// Bookkeeping says what a change of what the engine itself keeps on an object is about, empty for any other.
+// Bookkeeping says what a change of what the engine itself keeps on an object is about, empty for any other. If that is all of
+// the annotations, it may be a change of their map.
 func (c Change) Bookkeeping() string {
+	all := slices.Equal(c.Path, restorePath[:2]) && onlyKept(c.Before) && onlyKept(c.After)
 	switch {
-	case !slices.Equal(c.Path, restorePath):
+	case !all && !slices.Equal(c.Path, restorePath):
 		return ""
 	case c.After == nil:
 		return "nothing is left to be restored"
 	default:
 		return "records what is to be restored"
 	}
+}
+
+// onlyKept reports whether annotations have nothing but what is to be restored, or are not there.
+func onlyKept(annotations any) bool {
+	fields, is := annotations.(map[string]any)
+	return annotations == nil || is && len(fields) == 1 && fields[RestoreAnnotation] != nil
 }
 
 // String names the rule and the field, not the values, which may be secret.

@@ -422,3 +422,26 @@ func (c *restoreCase) settle(t *testing.T, rules []*restoringRule) bool {
 	}
 	return false
 }
+
+func TestBookkeeping(t *testing.T) {
+	kept := map[string]any{RestoreAnnotation: "{}"}
+	for name, tc := range map[string]struct {
+		reason string
+		change Change
+		want   string
+	}{
+		"begins":  {"a rule changes something for a while", Change{Path: restorePath, After: "{}"}, "records what is to be restored"},
+		"ends":    {"beside other annotations", Change{Path: restorePath, Before: "{}"}, "nothing is left to be restored"},
+		"is last": {"an empty map of annotations goes", Change{Path: restorePath[:2], Before: kept}, "nothing is left to be restored"},
+		"is first": {
+			"the map is new", Change{Path: restorePath[:2], After: kept}, "records what is to be restored",
+		},
+		"others too": {"the other annotations must be seen", Change{Path: restorePath[:2], Before: map[string]any{RestoreAnnotation: "{}", "a": "b"}}, ""},
+		"other":      {"what users write", Change{Path: Path{"metadata", "annotations", "a"}, Before: "{}"}, ""},
+		"no map":     {"what is no annotation", Change{Path: Path{"spec"}, Before: kept}, ""},
+	} {
+		if got := tc.change.Bookkeeping(); got != tc.want {
+			t.Errorf("%s: %s: have %q, want %q", name, tc.reason, got, tc.want)
+		}
+	}
+}

@@ -199,7 +199,7 @@ func refuse(out *plan.Plan, refused []plan.Decision) {
 	for _, decision := range refused {
 		for i := range out.Decisions {
 			if was := out.Decisions[i]; was.Rule == decision.Rule {
-				decision.Audited, decision.HeldSince, decision.Health = was.Audited, was.HeldSince, was.Health
+				decision.Audited, decision.HeldSince, decision.Zone, decision.Health = was.Audited, was.HeldSince, was.Zone, was.Health
 				out.Decisions[i] = decision
 			}
 		}
@@ -278,6 +278,9 @@ func (t *ruleEvaluation) run() plan.Decision {
 	}
 	decision.Health = t.health()
 	t.confirm()
+	if zone := t.expressions.Instant.TakeZone(); zone != "" && !t.secret() {
+		decision.Zone = zone
+	}
 	return decision
 }
 

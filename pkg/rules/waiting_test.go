@@ -93,6 +93,33 @@ func TestLookAgain(t *testing.T) {
 	}
 }
 
+func TestZone(t *testing.T) {
+	p := scene{
+		rules: `
+  params: {zone: Europe/Berlin}
+  rules:
+  - {name: none, watch: tidbclusters, when: "inWindow('0 22 * * *', '6h')"}
+  - {name: param, watch: tidbclusters, when: "inWindow('0 22 * * *', '6h', params.zone)"}
+  - {name: other, watch: tidbclusters, when: "after('2026-01-01T00:00:00Z')"}
+  - {name: body, watch: tidbclusters, actions: [{event: {reason: A, message: "${window('0 0 * * *', '24h', 'Asia/Tokyo')?.start ?? ''}"}}]}
+  - {name: unasked, watch: tidbclusters, when: "false && inWindow('0 22 * * *', '6h', params.zone)"}
+  - {name: secret, watch: tidbclusters, with: {s: {resource: secrets, name: s}}, when: "inWindow('0 22 * * *', '6h', fromBase64(s?.data?.zone ?? ''))"}
+`, object: "{kind: TidbCluster, metadata: {name: basic, namespace: db}}", secrets: []string{"{metadata: {name: s, namespace: db}, data: {zone: QXNpYS9Ub2t5bw==}}"},
+	}
+	p.rules = strings.ReplaceAll(p.rules, `"}`+"\n", `", actions: [{event: {reason: A, message: a}}]}`+"\n")
+	got := map[string]string{}
+	for _, d := range p.evaluate(t).Decisions {
+		if d.Err != nil {
+			t.Errorf("%s: %v", d.Rule, d.Err)
+		}
+		got[d.Rule.Name] = d.Zone
+	}
+	want := map[string]string{"none": "", "param": "Europe/Berlin", "other": "", "body": "Asia/Tokyo", "unasked": "", "secret": ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a rule tells the zone that it has asked in, unless it reads Secrets (-want +have):\n%s", diff)
+	}
+}
+
 // lagging is a source that has not seen all of some resources.
 type lagging struct {
 	lookup.Objects

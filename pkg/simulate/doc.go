@@ -1,8 +1,8 @@
 // Package simulate runs rules without a cluster: the cases of RuleTest documents against
-// goldens, and single looks at single objects.
+// goldens, single looks at single objects, and what is done about one in a time.
 //
 //	RuleTest -> Load -> Test -> Run -> Story per case -> golden -> Result -> Report
-//	rules, object, related -> Evaluation -> Outcome
+//	rules, object, related -> Evaluation -> Story, Timeline
 //
 // What happens is told by a scenario.Scenario: the controller's own engine on a
 // simulated cluster. Each case runs until the rules rest, and again after each of its

@@ -34,9 +34,21 @@ type Evaluation struct {
 // Run asks the rules once, and carries out what they want. It is an error if no rule
 // watches the object.
 func (e Evaluation) Run(ctx context.Context) (Story, error) {
-	server, all, err := e.cluster()
+	s, object, err := e.start(ctx, nil)
 	if err != nil {
 		return Story{}, err
+	}
+	if err := s.Look(ctx, object.GVR, object.Namespace, object.Name); err != nil {
+		return Story{}, err
+	}
+	return Story{Phase: s.Phases()[0]}, nil
+}
+
+// start puts all objects into a cluster, and says which of them is evaluated. It is an error if no rule watches that.
+func (e Evaluation) start(ctx context.Context, looked func(rules.Snapshot, []plan.Decision)) (*scenario.Scenario, plan.Object, error) {
+	server, all, err := e.cluster()
+	if err != nil {
+		return nil, plan.Object{}, err
 	}
 	resource, err := watched(e.Rules, all[0])
 	if unwatched, is := errors.AsType[*UnwatchedError](err); is {
@@ -44,18 +56,12 @@ func (e Evaluation) Run(ctx context.Context) (Story, error) {
 		unwatched.Read = unread == nil
 	}
 	if err != nil {
-		return Story{}, err
+		return nil, plan.Object{}, err
 	}
 	s, err := scenario.Start(ctx, scenario.Setup{
-		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all, Mask: redact.Plain,
+		Rules: e.Rules, Server: server, Now: e.Now, Order: queue.FIFO, Objects: all, Mask: redact.Plain, Looked: looked,
 	})
-	if err != nil {
-		return Story{}, err
-	}
-	if err := s.Look(ctx, resource, plan.Text(all[0], "metadata", "namespace"), plan.Text(all[0], "metadata", "name")); err != nil {
-		return Story{}, err
-	}
-	return Story{Phase: s.Phases()[0]}, nil
+	return s, plan.ObjectOf(resource, all[0]), err
 }
 
 // cluster returns a server that knows all objects, and these as they are in a cluster:

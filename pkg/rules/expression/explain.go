@@ -128,6 +128,7 @@ func (r *recorder) eval(e *Evaluation, n Node) any {
 			defer func() {
 				f.ChangesAt = e.Instant.Next()
 				outer.ChangesAt(f.ChangesAt)
+				outer.AskedIn(e.Instant.TakeZone())
 				e.Instant = outer
 			}()
 		}

@@ -3,5 +3,5 @@
 // that goes on only where it is told to.
 //
 //	objects, rules -> Start -> Settle -> Phase: decisions, writes, Events, changed objects
-//	                     ^-- Advance, Apply, Patch, Delete --/
+//	                     ^-- Advance, Next, Apply, Patch, Delete --/
 package scenario

@@ -154,19 +154,13 @@ func (s *Scenario) Advance(ctx context.Context, by time.Duration) error {
 	clock := s.cluster.Clock()
 	end := clock.Now().Add(by)
 	for range mostMoments {
-		next, err := s.next(ctx)
+		at, err := s.step(ctx, end)
 		if err != nil {
 			return err
 		}
-		if next.IsZero() || next.After(end) {
+		if at.IsZero() {
 			clock.SetTime(end)
 			return nil
-		}
-		if next.After(clock.Now()) {
-			clock.SetTime(next)
-		}
-		if err := s.rest(ctx); err != nil {
-			return s.failed(s.history.restless(err))
 		}
 	}
 	last := "what is being deleted"
@@ -174,6 +168,35 @@ func (s *Scenario) Advance(ctx context.Context, by time.Duration) error {
 		last = nameOf(due[0].Key)
 	}
 	return s.failed(fmt.Errorf("the rules look again at more than %d moments in one step, next at %s", mostMoments, last))
+}
+
+// Next lets time go on to the next moment at which the rules or the cluster have something to do, and has them act there,
+// which ends a phase. If that is after end, or never, time stays, and the result is zero. After an error it is the moment of that.
+func (s *Scenario) Next(ctx context.Context, end time.Time) (time.Time, error) {
+	at, err := s.step(ctx, end)
+	if err != nil || at.IsZero() {
+		return at, err
+	}
+	return at, s.end(ctx)
+}
+
+// step is [Scenario.Next] within a phase.
+func (s *Scenario) step(ctx context.Context, end time.Time) (time.Time, error) {
+	clock := s.cluster.Clock()
+	next, err := s.next(ctx)
+	if err != nil {
+		return clock.Now(), err
+	}
+	if next.IsZero() || next.After(end) {
+		return time.Time{}, nil
+	}
+	if next.After(clock.Now()) {
+		clock.SetTime(next)
+	}
+	if err := s.rest(ctx); err != nil {
+		return clock.Now(), s.failed(s.history.restless(err))
+	}
+	return clock.Now(), nil
 }
 
 // next is the next moment at which time alone changes something, zero for never.

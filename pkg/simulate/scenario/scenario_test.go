@@ -206,6 +206,36 @@ func TestAdvanceStopsWhereSomethingIsDue(t *testing.T) {
 	}
 }
 
+func TestNext(t *testing.T) {
+	const hourly = `
+  - name: hourly
+    watch: configmaps
+    when: inWindow("0 * * * *", "1m", "UTC")
+    actions: [{event: {reason: Hour, message: a new hour}}]
+`
+	s := start(t, queue.FIFO, hourly, one)
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var at []string
+	for {
+		next, err := s.Next(t.Context(), instant().Add(2*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next.IsZero() {
+			break
+		}
+		at = append(at, next.Format("15:04"))
+	}
+	if diff := cmp.Diff([]string{"05:00", "05:01", "06:00", "06:01"}, at); diff != "" {
+		t.Errorf("each moment is a phase, until the end (-want +have):\n%s", diff)
+	}
+	if phases := s.Phases(); len(phases) != 5 || len(phases[1].Events) != 1 || len(phases[2].Events) != 0 {
+		t.Errorf("have %s", shown(t, phases))
+	}
+}
+
 func TestAdvanceEnds(t *testing.T) {
 	const everyMinute = `
   - {name: minutes, watch: configmaps, when: 'inWindow("* * * * *", "1s", "UTC")', actions: [{event: {reason: Minute, message: one more}}]}

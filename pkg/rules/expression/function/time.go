@@ -42,6 +42,7 @@ func (c Call) windows() windows {
 	w := windows{arg[*schedule](c, 0), arg[time.Duration](c, 1), time.UTC}
 	if len(c.Args) > 2 {
 		w.zone = arg[*time.Location](c, 2)
+		c.instant().AskedIn(w.zone.String())
 	}
 	return w
 }

@@ -97,6 +97,7 @@ func unsignedDuration(text string) (time.Duration, bool) {
 // for one fails. It is not safe for concurrent use.
 type Instant struct {
 	now, next time.Time
+	zone      string
 }
 
 // NewInstant returns the moment now, of which the wall clock counts.
@@ -116,6 +117,19 @@ func (i *Instant) ChangesAt(at time.Time) {
 // Next returns the earliest moment at which an answer changes, or zero where none
 // does.
 func (i *Instant) Next() time.Time { return i.next }
+
+// AskedIn records the zone that a question about the time has named.
+func (i *Instant) AskedIn(zone string) {
+	if zone != "" {
+		i.zone = zone
+	}
+}
+
+// TakeZone returns the zone that was named last and forgets it, empty where none was.
+func (i *Instant) TakeZone() (zone string) {
+	zone, i.zone = i.zone, ""
+	return zone
+}
 
 // Version is a semantic version. Use Equal, since == also sees build
 // metadata, which has no place in the order of versions.
