@@ -317,6 +317,14 @@ func TestDiffText(t *testing.T) {
 			reason: "Or where nobody knows what a rule has read.", before: before, after: after,
 			want: strings.Replace(counted, "VALUE", `"(masked)"`, 1),
 		},
+		"Child": {
+			reason: "What makes a new object a child of a rule is told in words.", hidden: &redact.Values{},
+			after: pod("a", fields{"priority": 1},
+				"labels", fields{"app": "x", plan.LabelOwnerUID: "u", plan.LabelRule: "rule", plan.LabelSet: "set"},
+				"ownerReferences", []any{fields{"kind": "Job", "uid": "u"}}),
+			want: "--- /dev/null\tlive\n+++ pods shop/a\tset/rule\n@@ -0,0 +1,10 @@\n+apiVersion: v1\n+kind: Pod\n+metadata:\n+  labels:\n+    app: x\n" +
+				"+  name: a\n+  namespace: shop\n+  # ownership (labels and ownerReferences)\n+spec:\n+  priority: 1\n",
+		},
 		"Deleted": {reason: "A deletion is one line.", before: before, hidden: &redact.Values{}, want: "delete pods shop/a (set/rule)\n"},
 		"Finalizers": {
 			reason: "What keeps it is told.", before: pod("a", nil, "finalizers", []any{"x.io/a", "x.io/b"}), hidden: &redact.Values{},
@@ -337,7 +345,10 @@ func TestDiffText(t *testing.T) {
 			t.Parallel()
 			d := &differ{changed: map[written]*difference{}}
 			of := func(object fields) plan.Operation {
-				target := plan.Object{Namespace: "shop", Name: plan.Text(object, "metadata", "name")}
+				target := plan.Object{Namespace: "shop", Name: "a"}
+				if object != nil {
+					target.Name = plan.Text(object, "metadata", "name")
+				}
 				target.GVR.Version, target.GVR.Resource = "v1", "pods"
 				return plan.Operation{Type: plan.Delete, Target: target, Rules: []plan.Rule{{Set: "set", Name: "rule"}}, Body: tc.delete}
 			}

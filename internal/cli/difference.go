@@ -84,6 +84,9 @@ func (d *difference) prepare(prune pruned) bool {
 
 // forReading prepares what is read as a text: with what stays around each change, which may be shown if no rule reads Secrets.
 func (d *difference) forReading(secrets bool) bool {
+	if d.after != nil {
+		d.after = compare.WithOwnership(d.before, d.after)
+	}
 	neighbours := !secrets && !slices.ContainsFunc(d.hidden, d.mayHaveCopies)
 	if !d.prepare(func(before, after any) (old, now any) {
 		return compare.Around(unidentified(before, after), unidentified(after, before), neighbours)
