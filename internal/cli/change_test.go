@@ -41,6 +41,32 @@ func TestDescribeWrite(t *testing.T) {
   shop/second: spec.old: ["z"] -> none
 `,
 		},
+		"a child": {
+			reason: "What makes it one is told in words; a label that it had before is told whole.",
+			operation: plan.Operation{Target: plan.Object{GVR: widget.GVR, Namespace: "a", Name: "w"}, Type: plan.Apply, Changes: []plan.Change{
+				{Rule: first, Path: plan.Path{"metadata", "labels", "app"}, After: "x"},
+				{Rule: first, Path: plan.Path{"metadata", "labels", plan.LabelOwnerUID}, After: "u"},
+				{Rule: first, Path: plan.Path{"metadata", "labels", plan.LabelRule}, After: "first"},
+				{Rule: first, Path: plan.Path{"metadata", "labels", plan.LabelSet}, Before: "other", After: "shop"},
+				{Rule: first, Path: plan.Path{"metadata", "ownerReferences"}, After: []any{map[string]any{"kind": "Pod", "uid": "u"}}},
+				{Rule: first, Path: plan.Path{"spec", "size"}, After: int64(3)},
+			}},
+			class: write.Written,
+			want: `created widgets a/w (apply)
+  shop/first: metadata.labels.app: none -> "x"
+  shop/first: ownership (labels and ownerReferences)
+  shop/first: metadata.labels["dyncontroller.dev/set"]: "other" -> "shop"
+  shop/first: spec.size: none -> 3
+`,
+		},
+		"a patch of an owner": {
+			reason: "A merge makes no child.",
+			operation: plan.Operation{Target: widget, Type: plan.Merge, Changes: []plan.Change{
+				{Rule: first, Path: plan.Path{"metadata", "labels", plan.LabelRule}, After: "first"},
+			}},
+			class: write.Written,
+			want:  "patched widgets a/w (merge)\n  shop/first: metadata.labels[\"dyncontroller.dev/rule\"]: none -> \"first\"\n",
+		},
 		"a dry run": {
 			reason:    "It reads as what would be.",
 			operation: plan.Operation{Target: widget, Type: plan.Apply, Subresource: "status", Body: map[string]any{"status": map[string]any{"n": int64(1)}}},

@@ -17,10 +17,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
@@ -46,10 +49,12 @@ What one write leads to in other rules is shown as far as a dry run can tell: a 
 that reads an object which another rule would create does not see it.
 
 The differences are on the standard output, a summary and what went wrong on the
-standard error. Of an object that is changed, only the fields that change are shown.
-Values of Secrets are masked. managedFields and what else the API server sets are
-left out. If KUBECTL_EXTERNAL_DIFF is set, that program is run on two
-directories instead, as by kubectl diff.
+standard error. Of an object that is changed, the fields that change are shown with
+those next to them; how many others stay as they are is counted, as in
+"# 12 unchanged". A deletion is one line. Values of Secrets are masked, and if rules
+read Secrets, all that stays is only counted. managedFields and what else the API
+server sets are left out. If KUBECTL_EXTERNAL_DIFF is set, that program is run on
+two directories instead, as by kubectl diff.
 
 Every setting of run is one of diff too, so that --config and the environment of a
 process can be used as they are. What is about servers and leases has no effect.
@@ -94,7 +99,8 @@ const formatDiff = "diff"
 // concurrent use.
 type differ struct {
 	Process
-	json bool
+	json     bool
+	settling atomic.Bool // The rules are loaded.
 
 	mu      sync.Mutex
 	changed map[written]*difference // guarded by mu
@@ -107,6 +113,8 @@ func (d *differ) run(ctx context.Context, settings config.Config) error {
 	if settings.Log.Verbosity == 0 { // What fails is told in the end.
 		log = slog.New(waits{d.Stderr})
 	}
+	stop := d.tellProgress(ctx)
+	defer stop()
 	target, err := connect(settings.Cluster, d.version())
 	if err != nil {
 		return err
@@ -120,22 +128,22 @@ func (d *differ) run(ctx context.Context, settings config.Config) error {
 		return err
 	}
 	fmt.Fprint(d.Stderr, set.Warnings().Of(document.Warning).Render())
-	stop := d.tellProgress(ctx)
+	d.settling.Store(true)
 	settled, err := s.settle(ctx, set)
 	stop()
 	if err = cmp.Or(err, settled.cut); err != nil {
 		return err
 	}
-	all := d.list()
+	all := d.list(settled.secrets)
 	if err := d.show(ctx, all); err != nil {
 		return err
 	}
 	failures := failureLines(settled.report, settled.refused)
-	fmt.Fprint(d.Stderr, summary(settled.report.Objects, all))
 	for _, line := range failures {
 		fmt.Fprintf(d.Stderr, "dyncontroller: %s\n", line)
 	}
 	fmt.Fprint(d.Stderr, describeIdle(settled.report, len(failures) > 0 || len(all) > 0))
+	fmt.Fprint(d.Stderr, summary(settled.report.Objects, all, len(failures)))
 	switch {
 	case len(failures) > 0:
 		return failure{code: exitUsage}
@@ -187,13 +195,21 @@ func (d *differ) tellProgress(ctx context.Context) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	if isTerminal(d.Stderr) {
 		go wait.PollUntilContextCancel(ctx, progress, false, func(context.Context) (bool, error) { //nolint:errcheck // It ends when it is stopped.
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			fmt.Fprintf(d.Stderr, "asking the API server: %s so far\n", document.Count(len(d.changed), "change"))
+			fmt.Fprintln(d.Stderr, d.doing())
 			return false, nil
 		})
 	}
 	return stop
+}
+
+// doing says what takes so long.
+func (d *differ) doing() string {
+	if !d.settling.Load() {
+		return "reading the rules, and the schemas that the API server has for them"
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return fmt.Sprintf("asking the API server what would change: %s so far", document.Count(len(d.changed), "object"))
 }
 
 // writer wraps the writer of a dry run.
@@ -259,7 +275,11 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 		known.before = before
 	}
 	switch {
-	case operation.Type == plan.Delete || before != nil && write.Ended(target, &unstructured.Unstructured{Object: answer}):
+	case operation.Type == plan.Delete:
+		deletion, _ := operation.Body.(plan.Deletion)
+		known.after, known.orphans = nil, deletion.PropagationPolicy == string(metav1.DeletePropagationOrphan)
+		known.finalizers = (&unstructured.Unstructured{Object: before}).GetFinalizers()
+	case before != nil && write.Ended(target, &unstructured.Unstructured{Object: answer}):
 		known.after = nil
 	case before == nil && known.after == nil:
 		known.after = answer
@@ -281,19 +301,37 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 }
 
 // list returns what differs, in the order of resources and names, as it may be shown.
-func (d *differ) list() []*difference {
+func (d *differ) list(secrets bool) []*difference {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, one := range d.changed {
 		slices.SortFunc(one.rules, plan.Rule.Compare) // Workers note them as they come.
 	}
+	d.countOwned()
 	out := slices.SortedFunc(maps.Values(d.changed), func(a, b *difference) int {
 		return cmp.Or(
 			strings.Compare(plan.ResourceName(a.GVR), plan.ResourceName(b.GVR)), strings.Compare(a.Namespace, b.Namespace),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.subresource, b.subresource),
 		)
 	})
-	return slices.DeleteFunc(out, func(one *difference) bool { return !one.prepare() }) // Only the owners of fields change.
+	return slices.DeleteFunc(out, func(one *difference) bool { // Perhaps only the owners of fields change.
+		return d.json && !one.prepare(compare.Only) || !d.json && !one.forReading(secrets)
+	})
+}
+
+// countOwned counts, for each object that is deleted, those that it owns among the others.
+func (d *differ) countOwned() {
+	owned := map[types.UID]int{}
+	for _, one := range d.changed {
+		for _, owner := range (&unstructured.Unstructured{Object: one.before}).GetOwnerReferences() {
+			if one.after == nil {
+				owned[owner.UID]++
+			}
+		}
+	}
+	for _, one := range d.changed {
+		one.owns = owned[types.UID(plan.Text(one.before, "metadata", "uid"))]
+	}
 }
 
 // show writes the differences.
@@ -307,7 +345,7 @@ func (d *differ) show(ctx context.Context, all []*difference) error {
 	}
 	var out strings.Builder
 	for _, one := range all {
-		text, err := one.unified()
+		text, err := one.text()
 		if err != nil {
 			return err
 		}
@@ -317,7 +355,7 @@ func (d *differ) show(ctx context.Context, all []*difference) error {
 }
 
 // diffColors are those of git.
-var diffColors = []lineColor{{bold, []string{"--- ", "+++ "}}, {cyan, []string{"@@"}}, {red, []string{"-"}}, {green, []string{"+"}}}
+var diffColors = []lineColor{{bold, []string{"--- ", "+++ "}}, {cyan, []string{"@@"}}, {red, []string{"-", "delete "}}, {green, []string{"+"}}}
 
 // change is what becomes of the object.
 func (d *difference) change() string {
@@ -348,19 +386,22 @@ func forMachines(all []*difference) map[string]any {
 }
 
 // summary counts what would become of objects.
-func summary(looked int, all []*difference) string {
+func summary(looked int, all []*difference, failures int) string {
 	kinds := map[string]int{}
 	for _, one := range all {
 		kinds[one.change()]++
 	}
 	parts := []string{}
-	for _, each := range []struct{ kind, would string }{{"update", "change"}, {"create", "be created"}, {"delete", "be deleted"}} {
+	for _, each := range []struct{ kind, would string }{{"create", "be created"}, {"update", "change"}, {"delete", "be deleted"}} {
 		if n := kinds[each.kind]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d would %s", n, each.would))
 		}
 	}
 	if len(parts) == 0 {
 		parts = []string{"nothing would change"}
+	}
+	if failures > 0 {
+		parts = append(parts, document.Count(failures, "failure"))
 	}
 	return fmt.Sprintf("%s looked at: %s\n", document.Count(looked, "object"), strings.Join(parts, ", "))
 }

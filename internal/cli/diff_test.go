@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
 )
 
 // painted is what a rule that wants blue makes of a red ConfigMap.
 const painted = `--- configmaps default/a	live
 +++ configmaps default/a	shop/color
-@@ -1,6 +1,6 @@
+@@ -1,7 +1,7 @@
  apiVersion: v1
  data:
 -  color: red
@@ -26,6 +27,7 @@ const painted = `--- configmaps default/a	live
  kind: ConfigMap
  metadata:
    name: a
+   namespace: default
 `
 
 func TestDiff(t *testing.T) {
@@ -50,7 +52,7 @@ func TestDiff(t *testing.T) {
 			stdout: strings.NewReplacer(
 				"--- configmaps default/a\tlive\n", "\x1b[1m--- configmaps default/a\tlive\x1b[0m\n",
 				"+++ configmaps default/a\tshop/color\n", "\x1b[1m+++ configmaps default/a\tshop/color\x1b[0m\n",
-				"@@ -1,6 +1,6 @@\n", "\x1b[36m@@ -1,6 +1,6 @@\x1b[0m\n",
+				"@@ -1,7 +1,7 @@\n", "\x1b[36m@@ -1,7 +1,7 @@\x1b[0m\n",
 				"-  color: red\n", "\x1b[31m-  color: red\x1b[0m\n", "+  color: blue\n", "\x1b[32m+  color: blue\x1b[0m\n",
 			).Replace(painted),
 			stderr: "1 object looked at: 1 would change\n",
@@ -61,13 +63,13 @@ func TestDiff(t *testing.T) {
 		},
 		"For": {
 			reason: "No timer is waited for, and that is told.", rules: strings.Replace(colors("blue"), "    actions:", "    for: 1s\n    actions:", 1),
-			stderr: "1 object looked at: nothing would change\n" +
-				"1 object not waited for: a rule with \"for\" acts only once its condition has held for so long\n",
+			stderr: "1 object not waited for: a rule with \"for\" acts only once its condition has held for so long\n" +
+				"1 object looked at: nothing would change\n",
 		},
 		"Refused": {
 			reason: "What the API server refuses is trouble, not a difference.", rules: colors("blue"), refuse: "not on a friday", code: exitUsage,
-			stderr: "1 object looked at: nothing would change\n" +
-				"dyncontroller: failed configmaps default/a: shop/color: writing configmaps default/a: not on a friday\n",
+			stderr: "dyncontroller: failed configmaps default/a: shop/color: writing configmaps default/a: not on a friday\n" +
+				"1 object looked at: nothing would change, 1 failure\n",
 		},
 		"WrongRules": {
 			reason: "Neither are rules that are wrong.", rules: "kind: Nothing\n", code: exitUsage,
@@ -119,6 +121,31 @@ func TestDiffJSON(t *testing.T) {
 	}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestDiffCounts holds that what stays is only counted if any rule reads Secrets: what it has copied before nobody knows.
+func TestDiffCounts(t *testing.T) {
+	t.Parallel()
+	reads := "  - name: copy\n    watch: configmaps\n    with: {secret: {resource: secrets, name: s}}\n    when: secret != nil\n    actions: [{event: {reason: Read, message: read}}]\n"
+	for name, tc := range map[string]struct {
+		rules, want string
+	}{
+		"NoSecrets": {colors("blue"), " data:\n-  color: red\n+  color: blue\n   copy: hunter2\n kind"},
+		"Secrets": {
+			strings.Replace(colors("blue"), "  rules:\n", "    secrets: {version: v1, resource: secrets}\n  rules:\n", 1) + reads,
+			" data:\n-  color: red\n+  color: blue\n   # 1 unchanged\n kind",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			api := newAPIServer(t)
+			api.configMap("a", map[string]any{"color": "red", "copy": "hunter2"})
+			_, stdout, stderr := invoke(t, "diff", "--kubeconfig", api.kubeconfig(), "--rules", ruleFile(t, tc.rules), "--cache-sync-timeout=1s")
+			if !strings.Contains(stdout, tc.want) {
+				t.Errorf("want %q in\n%s%s", tc.want, stdout, stderr)
+			}
+		})
 	}
 }
 
@@ -234,7 +261,7 @@ func TestDiffPrepares(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			one := &difference{written: written{Object: plan.Object{Name: "a"}}, before: tc.before, after: tc.after, hidden: []*redact.Values{tc.hidden}, derived: tc.derived}
-			if !one.prepare() {
+			if !one.prepare(compare.Only) {
 				t.Fatalf("%s: there is nothing to show", tc.reason)
 			}
 			if diff := cmp.Diff([]fields{tc.wantBefore, tc.wantAfter}, []fields{one.before, one.after}); diff != "" {
@@ -242,7 +269,122 @@ func TestDiffPrepares(t *testing.T) {
 			}
 		})
 	}
-	if same := (&difference{before: config(nil), after: config(nil, "managedFields", []any{fields{"manager": "x"}}), hidden: []*redact.Values{{}}}); same.prepare() {
+	if same := (&difference{before: config(nil), after: config(nil, "managedFields", []any{fields{"manager": "x"}}), hidden: []*redact.Values{{}}}); same.prepare(compare.Only) {
 		t.Errorf("an object of which just the owners change is shown: %v", same)
+	}
+}
+
+// TestDiffText holds how a difference reads: what stays is there or counted, a deletion is one line, and no copy of a Secret is seen.
+func TestDiffText(t *testing.T) {
+	t.Parallel()
+	type fields = map[string]any
+	pod := func(name string, spec fields, metadata ...any) fields {
+		out := fields{"apiVersion": "v1", "kind": "Pod", "metadata": fields{"name": name, "namespace": "shop", "uid": "uid-" + name}, "spec": spec}
+		for i := 0; i < len(metadata); i += 2 {
+			out["metadata"].(fields)[metadata[i].(string)] = metadata[i+1]
+		}
+		return out
+	}
+	before := pod("a", fields{"nodeSelector": fields{"disk": "ssd", "zone": "a"}, "priority": 1, "restartPolicy": "Always"})
+	after := pod("a", fields{"nodeSelector": fields{"disk": "ssd"}, "priority": 1, "restartPolicy": "Always"})
+	counted := "--- pods shop/a\tlive\n+++ pods shop/a\tset/rule\n@@ -1,10 +1,9 @@\n apiVersion: v1\n kind: Pod\n metadata:\n   name: a\n   namespace: shop\n" +
+		" spec:\n   nodeSelector:\n-    zone: VALUE\n     # 1 unchanged\n   # 2 unchanged\n"
+	copied := &redact.Values{}
+	copied.Learn(fields{"apiVersion": "v1", "kind": "Secret", "metadata": fields{"name": "s"}, "data": fields{"password": "aHVudGVyMg=="}})
+	cases := map[string]struct {
+		reason        string
+		before, after fields
+		hidden        *redact.Values
+		secrets       bool
+		delete        plan.Deletion
+		owned         fields
+		want          string
+	}{
+		"Changes": {
+			reason: "The map of which one field goes is still there.", before: before, after: after, hidden: &redact.Values{},
+			want: "--- pods shop/a\tlive\n+++ pods shop/a\tset/rule\n@@ -1,11 +1,10 @@\n apiVersion: v1\n kind: Pod\n metadata:\n   name: a\n   namespace: shop\n" +
+				" spec:\n   nodeSelector:\n     disk: ssd\n-    zone: a\n   priority: 1\n   # 1 unchanged\n",
+		},
+		"Secrets": {
+			reason: "Where a rule reads Secrets, what stays may be a copy of one, and is counted.", before: before, after: after, hidden: &redact.Values{},
+			secrets: true, want: strings.Replace(counted, "VALUE", "a", 1),
+		},
+		"Copy": {
+			reason: "So it is where this rule has read one.", before: before, after: after, hidden: copied,
+			want: strings.Replace(counted, "VALUE", `"(masked)"`, 1),
+		},
+		"CleanedUp": {
+			reason: "Or where nobody knows what a rule has read.", before: before, after: after,
+			want: strings.Replace(counted, "VALUE", `"(masked)"`, 1),
+		},
+		"Child": {
+			reason: "What makes a new object a child of a rule is told in words.", hidden: &redact.Values{},
+			after: pod("a", fields{"priority": 1},
+				"labels", fields{"app": "x", plan.LabelOwnerUID: "u", plan.LabelRule: "rule", plan.LabelSet: "set"},
+				"ownerReferences", []any{fields{"kind": "Job", "uid": "u"}}),
+			want: "--- /dev/null\tlive\n+++ pods shop/a\tset/rule\n@@ -0,0 +1,10 @@\n+apiVersion: v1\n+kind: Pod\n+metadata:\n+  labels:\n+    app: x\n" +
+				"+  name: a\n+  namespace: shop\n+  # ownership (labels and ownerReferences)\n+spec:\n+  priority: 1\n",
+		},
+		"Deleted": {reason: "A deletion is one line.", before: before, hidden: &redact.Values{}, want: "delete pods shop/a (set/rule)\n"},
+		"Finalizers": {
+			reason: "What keeps it is told.", before: pod("a", nil, "finalizers", []any{"x.io/a", "x.io/b"}), hidden: &redact.Values{},
+			want: "delete pods shop/a (set/rule): it stays until its finalizers are removed: x.io/a, x.io/b\n",
+		},
+		"Owned": {
+			reason: "So is what goes with it.", before: before, hidden: &redact.Values{},
+			owned: pod("b", nil, "ownerReferences", []any{fields{"uid": "uid-a"}}),
+			want:  "delete pods shop/a (set/rule), with 1 object that it owns\ndelete pods shop/b (set/rule)\n",
+		},
+		"Orphans": {
+			reason: "Or stays.", before: before, hidden: &redact.Values{}, delete: plan.Deletion{PropagationPolicy: "Orphan"},
+			want: "delete pods shop/a (set/rule), without what it owns\n",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &differ{changed: map[written]*difference{}}
+			of := func(object fields) plan.Operation {
+				target := plan.Object{Namespace: "shop", Name: "a"}
+				if object != nil {
+					target.Name = plan.Text(object, "metadata", "name")
+				}
+				target.GVR.Version, target.GVR.Resource = "v1", "pods"
+				return plan.Operation{Type: plan.Delete, Target: target, Rules: []plan.Rule{{Set: "set", Name: "rule"}}, Body: tc.delete}
+			}
+			operation := of(tc.before)
+			if tc.after != nil {
+				operation.Type = plan.Merge
+			}
+			d.note(operation, tc.before, tc.after, tc.hidden)
+			if tc.owned != nil {
+				d.note(of(tc.owned), tc.owned, nil, tc.hidden)
+			}
+			got := ""
+			for _, one := range d.list(tc.secrets) {
+				text, err := one.text()
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += text
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestDiffProgress holds what a user at a terminal reads while waiting.
+func TestDiffProgress(t *testing.T) {
+	t.Parallel()
+	d := &differ{changed: map[written]*difference{}}
+	if got, want := d.doing(), "reading the rules, and the schemas that the API server has for them"; got != want {
+		t.Errorf("at first: want %q, got %q", want, got)
+	}
+	d.settling.Store(true)
+	d.changed[written{}] = &difference{}
+	if got, want := d.doing(), "asking the API server what would change: 1 object so far"; got != want {
+		t.Errorf("then: want %q, got %q", want, got)
 	}
 }

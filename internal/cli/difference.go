@@ -13,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
 
 // written is what writes go to: an object, by its resource, namespace and name, or a subresource that is an object of another
@@ -30,7 +31,10 @@ type difference struct {
 	hidden        []*redact.Values // by each of the writes, nil of a clean-up, which does not know it
 	applied       []applyOf
 	derived       plan.Derived
-	secret        bool // A rule reads Secrets, so that what was there may be a copy of a value that one had.
+	secret        bool     // A rule reads Secrets, so that what was there may be a copy of a value that one had.
+	finalizers    []string // of an object that is deleted, which stays until they are gone
+	owns          int      // so many of what it owns are deleted as well
+	orphans       bool     // It is deleted, and what it owns stays.
 }
 
 // applyOf is what an apply wanted, and what came of it.
@@ -38,9 +42,12 @@ type applyOf struct {
 	wanted, answer map[string]any
 }
 
+// pruned leaves, of an object before and after, what is shown of it.
+type pruned func(before, after any) (old, now any)
+
 // prepare leaves what may be shown, and reports whether that is anything: of a new object all, of one that is gone which it
-// was, of any other the fields that change.
-func (d *difference) prepare() bool {
+// was, of any other what is left by prune.
+func (d *difference) prepare(prune pruned) bool {
 	if d.before != nil && d.after != nil && slices.Contains(d.hidden, nil) { // Something is cleaned up.
 		for _, apply := range d.applied {
 			d.after = compare.Kept(d.after, apply.wanted, apply.answer)
@@ -54,15 +61,12 @@ func (d *difference) prepare() bool {
 		after = plan.WithoutMetadata(after, serverFields...)
 	}
 	switch {
-	case before == nil && after == nil:
+	case plan.Equal(before, after):
 		return false
 	case before != nil && after != nil:
-		old, now := compare.Only(before, after)
+		old, now := prune(before, after)
 		oldFields, _ := old.(map[string]any)
 		nowFields, _ := now.(map[string]any)
-		if len(oldFields)+len(nowFields) == 0 {
-			return false
-		}
 		before, after = d.identified(oldFields), d.identified(nowFields)
 	case before != nil:
 		before = d.identified(map[string]any{})
@@ -76,6 +80,36 @@ func (d *difference) prepare() bool {
 	d.before, _ = shownBefore.(map[string]any)
 	d.after, _ = shownAfter.(map[string]any)
 	return true
+}
+
+// forReading prepares what is read as a text: with what stays around each change, which may be shown if no rule reads Secrets.
+func (d *difference) forReading(secrets bool) bool {
+	if d.after != nil {
+		d.after = compare.WithOwnership(d.before, d.after)
+	}
+	neighbours := !secrets && !slices.ContainsFunc(d.hidden, d.mayHaveCopies)
+	if !d.prepare(func(before, after any) (old, now any) {
+		return compare.Around(unidentified(before, after), unidentified(after, before), neighbours)
+	}) {
+		return false
+	}
+	before, after := compare.Excerpts(d.before, d.after)
+	d.before, _ = before.(map[string]any)
+	d.after, _ = after.(map[string]any)
+	return true
+}
+
+// unidentified is an object without what identified adds, and without metadata that is the same in the other version.
+func unidentified(of, other any) any {
+	object, _ := of.(map[string]any)
+	version, _ := other.(map[string]any)
+	object, version = plan.WithoutMetadata(object, "name", "namespace"), plan.WithoutMetadata(version, "name", "namespace")
+	if plan.Equal(object["metadata"], version["metadata"]) {
+		delete(object, "metadata")
+	}
+	delete(object, "apiVersion")
+	delete(object, "kind")
+	return object
 }
 
 // serverFields are the fields of metadata that only the API server sets.
@@ -107,11 +141,10 @@ func (d *difference) mask(object map[string]any, old bool) any {
 	}
 	out := d.derived.Hide(object, (&redact.Values{}).Whole)
 	for _, values := range d.hidden {
-		unknown := values == nil || old && (d.secret || !values.Empty())
 		if values != nil {
 			out = values.Tree(out)
 		}
-		if !unknown {
+		if values != nil && (!old || !d.mayHaveCopies(values)) {
 			continue
 		}
 		shown, _ := out.(map[string]any)
@@ -122,6 +155,11 @@ func (d *difference) mask(object map[string]any, old bool) any {
 		out = d.identified(masked)
 	}
 	return out
+}
+
+// mayHaveCopies reports whether what was there before a write may have copies of Secrets that nobody knows.
+func (d *difference) mayHaveCopies(values *redact.Values) bool {
+	return values == nil || d.secret || !values.Empty()
 }
 
 func withoutTexts(value any) any {
@@ -145,20 +183,36 @@ func withoutTexts(value any) any {
 	}
 }
 
-// unified is a unified diff of the YAML. In its head are the object and the rules that change it.
-func (d *difference) unified() (string, error) {
+// text is a unified diff of the YAML, in whose head are the object and the rules that change it. A deletion is one line.
+func (d *difference) text() (string, error) {
 	before, after, err := d.yaml()
 	if err != nil {
 		return "", err
 	}
+	rules := strings.Join(ruleNames(d.rules...), ", ")
 	from, to := d.title(), d.title()
 	switch d.change() {
 	case "create":
 		from = os.DevNull
 	case "delete":
-		to = os.DevNull
+		return printable.Line(fmt.Sprintf("delete %s (%s)%s", from, rules, d.consequences())) + "\n", nil
 	}
-	return compare.Unified(printable.Line(from)+"\tlive", printable.Line(to)+"\t"+printable.Line(strings.Join(ruleNames(d.rules...), ", ")), before, after), nil
+	return compare.Whole(printable.Line(from)+"\tlive", printable.Line(to)+"\t"+printable.Line(rules), before, after), nil
+}
+
+// consequences says what a deletion leads to, as far as it is known here.
+func (d *difference) consequences() string {
+	out := ""
+	if d.owns > 0 {
+		out = fmt.Sprintf(", with %s that it owns", document.Count(d.owns, "object"))
+	}
+	if d.orphans {
+		out += ", without what it owns"
+	}
+	if len(d.finalizers) > 0 {
+		out += ": it stays until its finalizers are removed: " + strings.Join(d.finalizers, ", ")
+	}
+	return out
 }
 
 func (d *difference) title() string {

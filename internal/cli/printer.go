@@ -261,12 +261,32 @@ func describeWrite(operation plan.Operation, class write.Class, dryRun bool) str
 	if len(operation.Changes) == 0 && len(operation.Rules) > 0 { // It is deleted.
 		b.WriteString(printable.Sprintf("  %s\n", strings.Join(ruleNames(operation.Rules...), ", ")))
 	}
+	ownership, fields := ownershipOf(operation)
 	for _, change := range operation.Changes {
-		for _, line := range describeChange(change) {
+		lines := describeChange(change)
+		switch slices.Index(fields, change.Path.String()) {
+		case -1:
+		case 0:
+			lines = []string{ownership}
+		default:
+			continue
+		}
+		for _, line := range lines {
 			b.WriteString(printable.Sprintf("  %s: %s\n", change.Rule, line))
 		}
 	}
 	return b.String()
+}
+
+// ownershipOf is what makes the target the child of a rule.
+func ownershipOf(operation plan.Operation) (words string, fields []string) {
+	added := map[string]string{}
+	for _, change := range operation.Changes {
+		if change.Before == nil && (operation.Type == plan.Apply || operation.Type == plan.Create) {
+			added[change.Path.String()] = compare.Show(change.After)
+		}
+	}
+	return compare.Ownership(added)
 }
 
 // describeChange shows a field before and after. Of a list, only the elements that change.

@@ -249,6 +249,7 @@ type settlement struct {
 	report  engine.Report // of all identities together
 	refused []error       // why a set, or an identity, does not run
 	cut     error         // why it did not come to an end
+	secrets bool          // Rules watch or read Secrets, or it is not known which rules there are.
 }
 
 func (s *service) settle(ctx context.Context, set *rules.Set) (out settlement, err error) {
@@ -282,7 +283,9 @@ func (s *service) settle(ctx context.Context, set *rules.Set) (out settlement, e
 		if one.Refused != nil {
 			out.refused = append(out.refused, one.Refused)
 		}
+		out.secrets = out.secrets || one.Secrets
 	}
+	out.secrets = out.secrets || len(out.refused) > 0
 	return out, nil
 }
 

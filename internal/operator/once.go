@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
@@ -29,6 +31,8 @@ type Settlement struct {
 	engine.Report
 	// Refused is why nothing could be done as the account, nil where it could.
 	Refused error
+	// Secrets says that its rules watch or read Secrets, so that anything may have a copy of one.
+	Secrets bool
 }
 
 // Take says which rules there are: of files, and of set objects. It returns why set
@@ -112,7 +116,9 @@ func (o *Operator) Settle(ctx context.Context) ([]Settlement, error) {
 
 // settle runs an engine of its own each time: one settles once.
 func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set *rules.Set) (Settlement, error) {
-	out := Settlement{Account: account}
+	out := Settlement{Account: account, Secrets: slices.ContainsFunc(slices.Concat(set.Selections(), set.Related()), func(s plan.Selection) bool {
+		return plan.Object{GVR: s.GVR}.IsSecret()
+	})}
 	t, err := o.newTenant(account)
 	if err != nil {
 		return out, err

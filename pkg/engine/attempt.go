@@ -537,6 +537,6 @@ func (a *attempt) audit(ctx context.Context) {
 		shown := a.Mask.Operation(a.verifier.predict(ctx, a.now, o))
 		a.options.Observer.Wrote(shown, write.Audited)
 		a.tracker.wrote(write.Audited)
-		a.log(a.Key).With(attrsOf(shown)...).Info("would write", "type", string(o.Type), "subresource", o.Subresource, "mode", string(spec.Audit))
+		logWould(a.log(a.Key), o, slices.Concat(attrsOf(shown), targetOf(shown), []any{"mode", string(spec.Audit)}))
 	}
 }

@@ -36,7 +36,7 @@ func TestAuditWritesNothing(t *testing.T) {
 			t.Errorf("it was told %d times, want once:\n%s", n, log)
 		}
 		const want = `level=INFO msg="would write" gvr=widgets.v1.example.com namespace=ns name=a rules=[set/audited] ` +
-			`changes=[spec.size] type=merge subresource="" mode=Audit`
+			`changes=[spec.size] type=merge target="widgets ns/a" subresource="" mode=Audit`
 		if !strings.Contains(log, want) {
 			t.Errorf("want %s in:\n%s", want, log)
 		}

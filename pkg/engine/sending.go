@@ -78,9 +78,10 @@ func isOurs(o plan.Operation, watched types.UID, object map[string]any) bool {
 // log logs an answer, by the operation as it may be told. It names rules and fields but not their values, which may be secret. A refusal is loud once, until it is another one
 // or a write of the rule to the same object succeeds: what is tried again and again need not say so each time.
 func (s sending) log(ctx context.Context, log *slog.Logger, known *logged, o plan.Operation, result write.Result) {
+	attrs := append(attrsOf(o), targetOf(o)...)
 	switch {
 	case result.Class == write.Stale:
-		log.Debug("write was out of date", append(attrsOf(o), []any{"err", result.Err}...)...)
+		log.Debug("write was out of date", append(attrs, "err", result.Err)...)
 	case result.Class.Failed():
 		level, text := slog.LevelDebug, history.Brief(result.Err.Error())
 		for _, rule := range o.Rules {
@@ -88,16 +89,28 @@ func (s sending) log(ctx context.Context, log *slog.Logger, known *logged, o pla
 				level = slog.LevelWarn
 			}
 		}
-		log.Log(ctx, level, "write failed", append(attrsOf(o), []any{"class", string(result.Class), "err", result.Err}...)...)
-	case result.Class == write.Simulated && o.Type == plan.Delete:
-		log.Info("would delete", append(attrsOf(o), "target", o.Target.String())...)
+		log.Log(ctx, level, "write failed", append(attrs, "class", string(result.Class), "err", result.Err)...)
 	case result.Class == write.Simulated:
-		log.Info("would write", append(attrsOf(o), []any{"type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource}...)...)
+		logWould(log, o, attrs)
 	case result.Class == write.Written && o.Type == plan.Delete:
-		log.Info("deleted", append(attrsOf(o), "target", o.Target.String())...)
+		log.Info("deleted", attrs...)
 	case result.Class == write.Written:
-		log.Info("wrote", append(attrsOf(o), []any{"type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource}...)...)
+		log.Info("wrote", attrs...)
 	}
+}
+
+// logWould logs an operation that is not carried out.
+func logWould(log *slog.Logger, o plan.Operation, attrs []any) {
+	if o.Type == plan.Delete {
+		log.Info("would delete", attrs...)
+	} else {
+		log.Info("would write", attrs...)
+	}
+}
+
+// targetOf are the log attributes of the object that an operation is about, which is not always the watched one.
+func targetOf(o plan.Operation) []any {
+	return []any{"type", string(o.Type), "target", o.Target.String(), "subresource", o.Subresource}
 }
 
 // attrsOf are the log attributes of an operation: rules and fields, each field with its rule where there are several. A deletion

@@ -41,7 +41,7 @@ func TestExplainSecretNames(t *testing.T) {
 			rule:   "actions: [{apply: {resource: configmaps, " + named + "}}]",
 			want: []string{
 				"    apply configmaps db/(masked)\n", "would be sent\n  apply configmaps db/(masked), as ",
-				`metadata.labels["dyncontroller.dev/rule"]: absent -> (masked)`,
+				"      data.a: absent -> (masked)\n      ownership (labels and ownerReferences)\n\n",
 			},
 		},
 		"AppliedForEach": {

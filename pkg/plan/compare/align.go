@@ -23,7 +23,7 @@ func (p Pair) Index() int {
 
 // Align pairs the elements of two lists, as [Diff] does: by what they are about if all of
 // them tell, so that one more does not shift all others, and else by their indexes.
-func Align(want, have []any) (out []Pair) {
+func Align(want, have []any) []Pair {
 	left, right := names(want), names(have)
 	if slices.Contains(left, "") || slices.Contains(right, "") {
 		for _, all := range [][]string{left, right} {
@@ -32,8 +32,13 @@ func Align(want, have []any) (out []Pair) {
 			}
 		}
 	}
+	return match(left, right)
+}
+
+// match pairs the texts that two lists have in common, in order.
+func match(left, right []string) (out []Pair) {
 	i, j := 0, 0
-	for _, d := range append(lcs.DiffLines(left, right), lcs.Diff{Start: len(want), End: len(want)}) {
+	for _, d := range append(lcs.DiffLines(left, right), lcs.Diff{Start: len(left), End: len(left)}) {
 		for ; i < d.Start; i, j = i+1, j+1 {
 			out = append(out, Pair{i, j})
 		}

@@ -7,7 +7,16 @@ const unchanged = 3
 
 // Unified is the difference of two texts as diff -u writes it, empty for none.
 func Unified(nameBefore, nameAfter, before, after string) string {
-	text, err := udiff.ToUnifiedDiff(nameBefore, nameAfter, before, udiff.Lines(before, after), unchanged)
+	return unified(nameBefore, nameAfter, before, after, unchanged)
+}
+
+// Whole is the same with all lines of both texts.
+func Whole(nameBefore, nameAfter, before, after string) string {
+	return unified(nameBefore, nameAfter, before, after, len(before))
+}
+
+func unified(nameBefore, nameAfter, before, after string, around int) string {
+	text, err := udiff.ToUnifiedDiff(nameBefore, nameAfter, before, udiff.Lines(before, after), around)
 	if err != nil {
 		return err.Error() // Of edits that do not fit the text.
 	}

@@ -30,7 +30,7 @@ func YAML(value any) ([]byte, error) {
 	if err := encoder.Encode(&root); err != nil {
 		return nil, fmt.Errorf("encoding YAML: %w", err)
 	}
-	return EscapeInvisible(out.String()), nil
+	return remarks.ReplaceAll(EscapeInvisible(out.String()), []byte("$1# $2$3")), nil
 }
 
 // restyle gives nodes of JSON the style of YAML.

@@ -3,10 +3,12 @@ package trace
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/printable"
 )
 
@@ -353,8 +355,20 @@ func (w *writer) want(x Want) {
 		text += ": it is so already"
 	}
 	w.line(4, "%s", text)
+	added := map[string]string{}
 	for _, c := range x.Changes {
-		w.line(6, "%s: %s", c.Path, c.text())
+		if c.Before.Absent && (x.Type == plan.Apply || x.Type == plan.Create) {
+			added[c.Path] = c.After.String()
+		}
+	}
+	ownership, fields := compare.Ownership(added)
+	for _, c := range x.Changes {
+		switch slices.Index(fields, c.Path) {
+		case -1:
+			w.line(6, "%s: %s", c.Path, c.text())
+		case 0:
+			w.line(6, "%s", ownership)
+		}
 	}
 	if more := x.Count - len(x.Changes); more > 0 {
 		w.line(6, "and %d more", more)
