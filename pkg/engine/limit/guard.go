@@ -249,7 +249,7 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 		s := g.rules[rule]
 		err := s.may()
 		if err == nil {
-			err = g.mayBegin(s, c.attempt)
+			err = g.waves(s).mayBegin(c.attempt)
 		}
 		if err == nil && concern == counts && s.Counts() {
 			err = g.mayCount(s, c.attempt.UID)
@@ -393,7 +393,7 @@ func (c check) Finish(outcome *guard.Outcome) {
 	defer c.guard.unlock()
 	for id := range c.attempt.Rules.Limited {
 		if s := c.guard.rules[id]; s != nil && s.may() == nil && !s.everywhere() {
-			at, stopped := c.guard.follow(s, c.attempt, c.wants(id))
+			at, stopped := c.guard.waves(s).follow(c.attempt, c.wants(id))
 			outcome.LookAgain(at)
 			if stopped != nil {
 				outcome.Delay([]plan.Rule{id}, guard.Delay{Err: stopped})

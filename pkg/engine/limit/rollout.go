@@ -102,27 +102,37 @@ func (r *rollout) wrote(object types.UID, now time.Time) {
 	}
 }
 
+// waves is one look at the rollout of a rule, while the guard is locked.
+type waves struct {
+	*state
+	guard *Guard
+	now   time.Time
+}
+
+// waves returns one.
+func (g *Guard) waves(s *state) waves { return waves{s, g, g.clock.Now()} }
+
 // mayBegin says why a rule with a rollout may not write for an object.
-func (g *Guard) mayBegin(s *state, a *guard.Attempt) error {
-	if s.everywhere() {
+func (w waves) mayBegin(a *guard.Attempt) error {
+	if w.everywhere() {
 		return nil
 	}
-	m, now := mark(a.UID), g.clock.Now()
-	if s.rollout.chosen[m] == nil {
+	r, m := w.rollout, mark(a.UID)
+	if r.chosen[m] == nil {
 		waits := candidate{uid: a.UID}
-		if health := healthOf(a, s.ID); health != nil {
+		if health := healthOf(a, w.ID); health != nil {
 			waits.by = health.By
 		}
-		s.rollout.waiting[a.Key] = waits
-		if !g.looked(s, now) {
+		r.waiting[a.Key] = waits
+		if !w.looked() {
 			return ErrUnseen
 		}
-		g.choose(s, now)
+		w.choose()
 	}
 	switch {
-	case s.rollout.chosen[m] == nil:
-		return &RolloutError{Wave: s.rollout.wave + 1, Waves: len(s.Rollout.Waves), Objects: s.size(), Of: s.rollout.watched}
-	case g.stores && s.saving != saved:
+	case r.chosen[m] == nil:
+		return &RolloutError{Wave: r.wave + 1, Waves: len(w.Rollout.Waves), Objects: w.size(), Of: r.watched}
+	case w.guard.stores && w.saving != saved:
 		return ErrBusy
 	default:
 		return nil
@@ -140,17 +150,17 @@ func healthOf(a *guard.Attempt, rule plan.Rule) *plan.Health {
 }
 
 // looked reports whether all objects have been looked at that the rule watches.
-func (g *Guard) looked(s *state, now time.Time) bool {
-	r := s.rollout
+func (w waves) looked() bool {
+	r := w.rollout
 	if r.seen == nil {
 		return true
 	}
-	if len(r.seen) < r.watched && now.Sub(r.counted) < countedFor {
+	if len(r.seen) < r.watched && w.now.Sub(r.counted) < countedFor {
 		return false
 	}
 	var all bool
-	if r.watched, all = g.host.Watched(s.Watches); !all || len(r.seen) < r.watched {
-		r.counted = now
+	if r.watched, all = w.guard.host.Watched(w.Watches); !all || len(r.seen) < r.watched {
+		r.counted = w.now
 		return false
 	}
 	r.seen = nil
@@ -160,27 +170,27 @@ func (g *Guard) looked(s *state, now time.Time) bool {
 			r.drop(m, c)
 		}
 	}
-	g.lookAtChosen(s)
+	w.lookAtChosen()
 	return true
 }
 
 // lookAtChosen has the chosen objects looked at, so that they are looked at again when they have soaked.
-func (g *Guard) lookAtChosen(s *state) {
-	keys := make([]guard.Key, 0, len(s.rollout.chosen))
-	for _, c := range s.rollout.chosen {
+func (w waves) lookAtChosen() {
+	keys := make([]guard.Key, 0, len(w.rollout.chosen))
+	for _, c := range w.rollout.chosen {
 		keys = append(keys, c.key)
 	}
-	g.then = append(g.then, func() { g.host.LookAt(keys) })
+	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(keys) })
 }
 
 // choose lets the first of those that wait write, as many as there is room for.
-func (g *Guard) choose(s *state, now time.Time) {
-	r := s.rollout
+func (w waves) choose() {
+	r := w.rollout
 	if len(r.waiting) == 0 {
 		return
 	}
-	r.watched, _ = g.host.Watched(s.Watches)
-	room := s.room()
+	r.watched, _ = w.guard.host.Watched(w.Watches)
+	room := w.room()
 	if room == 0 {
 		return
 	}
@@ -190,23 +200,23 @@ func (g *Guard) choose(s *state, now time.Time) {
 	})
 	keys = keys[:min(room, len(keys))]
 	for _, key := range keys {
-		r.chosen[mark(r.waiting[key].uid)] = &chosen{key: key, since: now, reason: unwritten}
+		r.chosen[mark(r.waiting[key].uid)] = &chosen{key: key, since: w.now, reason: unwritten}
 		delete(r.waiting, key)
 	}
 	r.unwell += len(keys)
-	r.began, r.soaking = now, time.Time{}
-	g.save(s)
-	g.then = append(g.then, func() { g.host.LookAt(keys) })
+	r.began, r.soaking = w.now, time.Time{}
+	w.guard.save(w.state)
+	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(keys) })
 }
 
 // follow notes how the object fares that was looked at, and returns when it is to be looked at again, zero for never, and why the
 // rule has paused, if it has for this object.
-func (g *Guard) follow(s *state, a *guard.Attempt, wants bool) (at time.Time, stopped error) {
-	r, now := s.rollout, g.clock.Now()
-	if slices.Contains(a.Unasked, s.ID) {
+func (w waves) follow(a *guard.Attempt, wants bool) (at time.Time, stopped error) {
+	r := w.rollout
+	if slices.Contains(a.Unasked, w.ID) {
 		return time.Time{}, nil
 	}
-	decided := slices.IndexFunc(a.Plan.Decisions, func(d plan.Decision) bool { return d.Rule == s.ID })
+	decided := slices.IndexFunc(a.Plan.Decisions, func(d plan.Decision) bool { return d.Rule == w.ID })
 	m := mark(a.UID)
 	c := r.chosen[m]
 	if !wants {
@@ -224,49 +234,29 @@ func (g *Guard) follow(s *state, a *guard.Attempt, wants bool) (at time.Time, st
 	case gone:
 		r.drop(m, c)
 	default:
-		g.note(r, m, c, a, health, wants)
+		w.note(m, c, a, health, wants)
 	}
-	if !g.looked(s, now) {
+	if !w.looked() {
 		return time.Time{}, nil
 	}
-	g.advance(s, now)
+	w.advance()
 	switch c = r.chosen[m]; {
-	case c == nil || s.everywhere() || s.pause != nil:
+	case c == nil || w.everywhere() || w.pause != nil:
 		return time.Time{}, nil
 	case !r.soaking.IsZero():
-		return r.soaking.Add(s.Rollout.Soak), nil
+		return r.soaking.Add(w.Rollout.Soak), nil
 	case c.healthy:
 		return time.Time{}, nil
-	case now.Before(c.since.Add(s.Rollout.Timeout)):
-		return c.since.Add(s.Rollout.Timeout), nil
+	case w.now.Before(c.since.Add(w.Rollout.Timeout)):
+		return c.since.Add(w.Rollout.Timeout), nil
 	default:
-		return time.Time{}, g.stop(s, now)
-	}
-}
-
-// Forget implements [guard.Forgetter]: nobody waits for an object that is gone, or that no rule watches any more.
-func (g *Guard) Forget(key guard.Key) {
-	g.mu.Lock()
-	defer g.unlock()
-	for _, s := range g.rules {
-		if s.everywhere() {
-			continue
-		}
-		delete(s.rollout.waiting, key)
-		for m, c := range s.rollout.chosen {
-			if c.key == key {
-				s.rollout.drop(m, c)
-			}
-		}
-		if now := g.clock.Now(); s.may() == nil && g.looked(s, now) {
-			g.advance(s, now)
-		}
+		return time.Time{}, w.stop()
 	}
 }
 
 // note notes how a chosen object fares.
-func (g *Guard) note(r *rollout, m string, c *chosen, a *guard.Attempt, health *plan.Health, wants bool) {
-	now, known := g.clock.Now(), c.key != guard.Key{}
+func (w waves) note(m string, c *chosen, a *guard.Attempt, health *plan.Health, wants bool) {
+	r, now, known := w.rollout, w.now, c.key != guard.Key{}
 	if !known && !r.sick.IsZero() {
 		now = r.sick
 	}
@@ -287,38 +277,38 @@ func (g *Guard) note(r *rollout, m string, c *chosen, a *guard.Attempt, health *
 const unwritten = "the rule has not written for it yet"
 
 // advance begins the next wave, once all that were chosen have been healthy for long enough, and nobody waits for whom there is room.
-func (g *Guard) advance(s *state, now time.Time) {
-	r := s.rollout
-	for s.pause == nil && !s.everywhere() {
-		g.choose(s, now)
+func (w waves) advance() {
+	r := w.rollout
+	for w.pause == nil && !w.everywhere() {
+		w.choose()
 		switch {
 		case r.unwell > 0 || len(r.chosen)+r.earlier == 0:
 			return
 		case r.soaking.IsZero():
-			r.soaking = now
-			g.save(s)
-			g.lookAtChosen(s)
+			r.soaking = w.now
+			w.guard.save(w.state)
+			w.lookAtChosen()
 		}
-		if len(r.chosen) > 0 && now.Before(r.soaking.Add(s.Rollout.Soak)) {
+		if len(r.chosen) > 0 && w.now.Before(r.soaking.Add(w.Rollout.Soak)) {
 			return
 		}
 		r.wave++
-		g.save(s)
-		id, wave, objects := s.ID.String(), r.wave, len(r.chosen)+r.earlier
-		g.then = append(g.then, func() { g.log.Info("wave of a rollout is over", "rule", id, "wave", wave, "objects", objects) })
+		w.guard.save(w.state)
+		id, wave, objects := w.ID.String(), r.wave, len(r.chosen)+r.earlier
+		w.guard.then = append(w.guard.then, func() { w.guard.log.Info("wave of a rollout is over", "rule", id, "wave", wave, "objects", objects) })
 	}
-	if s.everywhere() {
+	if w.everywhere() {
 		waiting := slices.Collect(maps.Keys(r.waiting))
-		s.rollout = &rollout{wave: r.wave, earlier: len(r.chosen) + r.earlier, watched: r.watched}
-		g.then = append(g.then, func() { g.host.LookAt(waiting) })
+		w.state.rollout = &rollout{wave: r.wave, earlier: len(r.chosen) + r.earlier, watched: r.watched}
+		w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(waiting) })
 	}
 }
 
 // stop pauses a rule whose objects are not healthy in time.
-func (g *Guard) stop(s *state, now time.Time) error {
+func (w waves) stop() error {
 	const most = 3 // are named
 	var names []string
-	for _, c := range slices.SortedFunc(maps.Values(s.rollout.chosen), func(a, b *chosen) int { return a.key.Compare(b.key) }) {
+	for _, c := range slices.SortedFunc(maps.Values(w.rollout.chosen), func(a, b *chosen) int { return a.key.Compare(b.key) }) {
 		if !c.healthy {
 			names = append(names, fmt.Sprintf("%s (%s)", c.key.Object(), c.reason))
 		}
@@ -326,11 +316,31 @@ func (g *Guard) stop(s *state, now time.Time) error {
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", more))
 	}
-	objects := len(s.rollout.chosen) + s.rollout.earlier
-	return g.begin(s, v1alpha1.Pause{
-		Objects: int64(objects), Of: int64(s.rollout.watched), Unhealthy: strings.Join(names, ", "),
-		Limit: s.Rollout.Waves[s.rollout.wave].String(), Per: shortly(s.Rollout.Timeout),
-	}, now)
+	objects := len(w.rollout.chosen) + w.rollout.earlier
+	return w.guard.begin(w.state, v1alpha1.Pause{
+		Objects: int64(objects), Of: int64(w.rollout.watched), Unhealthy: strings.Join(names, ", "),
+		Limit: w.Rollout.Waves[w.rollout.wave].String(), Per: shortly(w.Rollout.Timeout),
+	}, w.now)
+}
+
+// Forget implements [guard.Forgetter]: nobody waits for an object that is gone, or that no rule watches any more.
+func (g *Guard) Forget(key guard.Key) {
+	g.mu.Lock()
+	defer g.unlock()
+	for _, s := range g.rules {
+		if s.everywhere() {
+			continue
+		}
+		delete(s.rollout.waiting, key)
+		for m, c := range s.rollout.chosen {
+			if c.key == key {
+				s.rollout.drop(m, c)
+			}
+		}
+		if w := g.waves(s); s.may() == nil && w.looked() {
+			w.advance()
+		}
+	}
 }
 
 // excuse lets a rollout go on without the objects that are not healthy.
