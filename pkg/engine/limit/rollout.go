@@ -299,7 +299,7 @@ func (w waves) advance() {
 	}
 	if w.everywhere() {
 		waiting := slices.Collect(maps.Keys(r.waiting))
-		w.state.rollout = &rollout{wave: r.wave, earlier: len(r.chosen) + r.earlier, watched: r.watched}
+		*w.rollout = rollout{wave: r.wave, earlier: len(r.chosen) + r.earlier, watched: r.watched}
 		w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(waiting) })
 	}
 }
