@@ -89,7 +89,7 @@ func TestRolloutExcuses(t *testing.T) {
 			t.Fatalf("it has written for %d objects, paused %v", n, e.Paused())
 		}
 		e.Resume([]plan.Rule{id})
-		pass(time.Second)
+		pass(11 * time.Minute)
 		if n := c.grown(); n != 4 || len(e.Paused()) != 0 {
 			t.Errorf("it has written for %d objects, paused %v", n, e.Paused())
 		}
@@ -228,6 +228,93 @@ func TestRolloutOfAChange(t *testing.T) {
 		pass(time.Minute)
 		if n := c.grown(); n != 39 {
 			t.Errorf("the rule has changed, and %d of 40 objects are as they were", n)
+		}
+	})
+}
+
+// TestRolloutOfAFewThatMatch holds that a rollout begins although most objects need nothing, and that what a rule does for objects that go
+// is no part of a wave.
+func TestRolloutOfAFewThatMatch(t *testing.T) {
+	const makes = `
+  - name: makes
+    watch: widgets
+    rollout: {waves: [1], soak: 10m, healthy: object.spec.sick != true}
+    when: object.spec.size < 3
+    actions: [{apply: {resource: items, owned: false, prune: true, manifest: {metadata: {name: "${object.metadata.name}"}}}}]
+`
+	c, s := newCluster(), &shelf{fails: errRefused}
+	for i := range 40 {
+		c.put(t, fmt.Sprintf(`{metadata: {namespace: ns, name: large%d}, spec: {size: 5}}`, i))
+	}
+	c.putMany(t, 5)
+	runWith(t, c, s.house(false), families(t, makes), func(t *testing.T, e *engine.Engine) {
+		pass(time.Minute)
+		s.failing(nil) // It is known only now how far the rollout is, after all objects were looked at.
+		pass(6 * time.Minute)
+		if got := c.list(items); len(got) != 1 {
+			t.Fatalf("it has made %v", got)
+		}
+		pass(time.Hour)
+		if got := c.list(items); len(got) != 5 {
+			t.Fatalf("it has made %v", got)
+		}
+		e.SetRules(families(t, strings.Replace(makes, "owned: false, prune: true, manifest: {", "owned: false, prune: true, manifest: {spec: {size: 1}, ", 1)))
+		pass(time.Minute)
+		changed := s.changes()
+		c.remove("w4")
+		pass(time.Minute)
+		if got := c.list(items); len(got) != 4 || slices.Contains(got, "w4") {
+			t.Errorf("there are %v", got)
+		}
+		if n := s.changes() - changed; n > 2 {
+			t.Errorf("that took %d writes to the inventory", n)
+		}
+	})
+}
+
+// TestRolloutResumesElsewhere holds that a process which has not seen the rule pause leaves out what is not healthy when it is asked to resume.
+func TestRolloutResumesElsewhere(t *testing.T) {
+	id := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "grows"}
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCluster(), &shelf{}
+		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, sick: true}}`)
+		c.putMany(t, 40)
+		stop := start(t, c.engineWith(s.house(false)), load(t, rolling))
+		pass(time.Hour)
+		stop()
+		c.restart()
+		e := c.engineWith(s.house(false))
+		stop = start(t, e, load(t, rolling))
+		defer stop()
+		pass(time.Minute)
+		if n := c.grown(); n != 1 || len(e.Paused()) != 1 {
+			t.Fatalf("it has written for %d objects, paused %v", n, e.Paused())
+		}
+		e.Resume([]plan.Rule{id})
+		pass(11 * time.Minute)
+		if n := c.grown(); n != 4 || len(e.Paused()) != 0 {
+			t.Errorf("it has written for %d objects, paused %v", n, e.Paused())
+		}
+	})
+}
+
+// TestRolloutTimeout holds that the time for which an object may be unhealthy does not run before it is written for: not while the chosen objects
+// cannot be stored, nor while the rule is paused for another reason.
+func TestRolloutTimeout(t *testing.T) {
+	c, s := newCluster(), &shelf{}
+	c.putMany(t, 3)
+	runWith(t, c, s.house(false), load(t, rolling), func(t *testing.T, e *engine.Engine) {
+		pass(time.Hour)
+		s.failing(errRefused)
+		e.SetRules(load(t, strings.ReplaceAll(rolling, "3", "4")))
+		pass(2 * time.Hour)
+		if len(e.Paused()) > 0 {
+			t.Errorf("paused %v", e.Paused())
+		}
+		s.failing(nil)
+		pass(20 * time.Minute)
+		if got := c.grown(); got > 2 || len(e.Paused()) > 0 {
+			t.Errorf("%d objects are as they were, paused %v", got, e.Paused())
 		}
 	})
 }

@@ -28,6 +28,8 @@ var (
 	ErrUncounted = errors.New("it waits until all objects are listed that it watches, its limit is a share of them")
 	// ErrUnknown says that it is not known whether the rule is paused.
 	ErrUnknown = errors.New("it waits until the inventory is read, which says whether the rule is paused")
+	// ErrUnstored says that it is not stored yet which objects are in a wave.
+	ErrUnstored = errors.New("it waits until it is stored for which objects its wave is")
 	// ErrUnseen says that it is not known which objects come first.
 	ErrUnseen = errors.New("it waits until all objects are looked at that the rule watches, some of which come before it in the rollout")
 )
@@ -149,6 +151,9 @@ func (g *Guard) Follow(all map[plan.Rule]guard.Limited, known bool) {
 		s.Limited = rule // The same may be served in another version.
 		g.rules[rule.ID] = s
 		if changed {
+			if s.rolled != nil {
+				g.save(s)
+			}
 			s.rollout = newRollout()
 			g.renew(s, "the rule has changed")
 		}
@@ -184,6 +189,7 @@ func (g *Guard) resumeIfAsked(s *state) {
 		if s.pause.Unhealthy != "" {
 			s.rollout.excuse()
 		}
+		s.rollout.again(g.clock.Now())
 		g.renew(s, "it is asked to")
 	}
 }
@@ -248,6 +254,9 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 		}
 		s := g.rules[rule]
 		err := s.may()
+		if evaluated := c.attempt.Rules.Limited[rule]; err == nil && evaluated.Rollout != nil && evaluated.Digest != s.Digest {
+			err = ErrUnknown // The rule is about to be followed, or has changed since it was evaluated.
+		}
 		if err == nil {
 			err = g.waves(s).mayBegin(c.attempt)
 		}
@@ -264,7 +273,7 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 		return nil
 	}
 	unknown := errors.Is(refused, ErrUnknown)
-	if unknown || errors.Is(refused, ErrBusy) {
+	if unknown || errors.Is(refused, ErrBusy) || errors.Is(refused, ErrUnstored) {
 		g.waiting[c.attempt.Key] = true
 	}
 	delay := &guard.Delay{Err: refused, Retry: unknown || errors.Is(refused, ErrUncounted)}
@@ -371,6 +380,7 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 		}
 		if answer.Effective && !s.everywhere() {
 			s.rollout.wrote(c.attempt.UID, g.clock.Now())
+			g.save(s) // Nothing soaks any more.
 		}
 		if concern != counts || !s.Counts() {
 			continue
@@ -391,8 +401,8 @@ func (c check) Finish(outcome *guard.Outcome) {
 	}
 	c.guard.mu.Lock()
 	defer c.guard.unlock()
-	for id := range c.attempt.Rules.Limited {
-		if s := c.guard.rules[id]; s != nil && s.may() == nil && !s.everywhere() {
+	for id, rule := range c.attempt.Rules.Limited {
+		if s := c.guard.rules[id]; s != nil && s.Digest == rule.Digest && s.may() == nil && !s.everywhere() {
 			at, stopped := c.guard.waves(s).follow(c.attempt, c.wants(id))
 			outcome.LookAgain(at)
 			if stopped != nil {
@@ -477,7 +487,7 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, gone func(plan.Rule) bool) ma
 		if s.saving != saved {
 			s.saving = beingSaved
 			s.window.expire(g.clock.Now().Add(-s.Limits.Per))
-			s.stored, s.rolled = s.window.counts(&s.Limited), s.encodeRollout()
+			s.stored, s.rolled = s.window.counts(&s.Limited), s.storable()
 		}
 		if s.known && (s.pause != nil || len(s.stored) > 0 || s.rolled != nil) {
 			out[id] = Stored{Pause: s.pause, Counts: s.stored, Rollout: s.rolled}
@@ -525,6 +535,8 @@ func (g *Guard) adopt(s *state, stored Stored) {
 	default:
 		s.rolled, s.rollout = r, newRollout()
 		s.rollout.restore(r, g.clock.Now())
+	}
+	if !s.everywhere() {
 		watches := s.Watches
 		g.then = append(g.then, func() { g.host.LookAgain(watches) }) // Also those that were looked at before.
 	}

@@ -25,13 +25,16 @@ import (
 // What is chosen is stored before it is written for, so a process that dies leaves the next one neither more nor less to do. It is not
 // for concurrent use.
 type rollout struct {
-	wave    int                // under way, from 0; as many as there are waves once the rule writes for all
-	chosen  map[string]*chosen // objects that the rule may write for, by their marks
-	earlier int                // how many were chosen besides that are gone by now, or were too many to store
-	began   time.Time          // when the last were chosen
-	soaking time.Time          // since when all of them are healthy, zero while not
-	unwell  int                // how many are not
-	sick    time.Time          // since when those may be unhealthy that an earlier process has chosen, zero for now
+	wave   int                  // under way, from 0; as many as there are waves once the rule writes for all
+	chosen map[string]*chosen   // objects that the rule may write for, by their marks
+	marks  map[guard.Key]string // of those that this process has looked at
+	// alsoCounted is how many were chosen besides that are gone by now, or were too many to store.
+	alsoCounted int
+	unhealthy   int       // how many are not healthy, and have to be
+	began       time.Time // when the last were chosen
+	soaking     time.Time // since when all of them are healthy, zero while not
+	// sickSince is since when those are unhealthy that an earlier process has chosen and that are so at the first look, zero for now.
+	sickSince time.Time
 	// waiting are objects that the rule wants to write for, and is not chosen for.
 	waiting map[guard.Key]candidate
 	// seen are the objects that were looked at since the rule came, nil once all were: who is first is known only then.
@@ -48,16 +51,21 @@ type candidate struct {
 
 // chosen is an object that the rule may write for.
 type chosen struct {
-	key     guard.Key // empty until this process has looked at it
-	written bool      // this process, or one before it, has written for it, as far as that is known
+	written bool // this process, or one before it, has written for it
 	healthy bool
-	unread  bool // it has just been written for, so what it was like before says nothing
-	since   time.Time
-	reason  string // why it is not healthy
+	// restored says that an earlier process has chosen it, and this one has not looked at it. Whether it was written for is not known.
+	restored bool
+	// excused says that it does not have to be healthy, and lenient that this is so if it is not when it is looked at first.
+	excused, lenient bool
+	justWritten      bool      // what it was like before says nothing
+	since            time.Time // since when it is healthy or not, zero where its write has not been tried
+	reason           string    // why it is not healthy
 }
 
 func newRollout() *rollout {
-	return &rollout{chosen: map[string]*chosen{}, waiting: map[guard.Key]candidate{}, seen: map[guard.Key]bool{}}
+	return &rollout{
+		chosen: map[string]*chosen{}, marks: map[guard.Key]string{}, waiting: map[guard.Key]candidate{}, seen: map[guard.Key]bool{},
+	}
 }
 
 // everywhere reports whether a rule writes for all objects.
@@ -65,40 +73,75 @@ func (s *state) everywhere() bool {
 	return s.Rollout == nil || s.rollout.wave >= len(s.Rollout.Waves)
 }
 
+// objects is how many objects have been chosen.
+func (r *rollout) objects() int { return len(r.chosen) + r.alsoCounted }
+
 // size is for how many objects the rule writes in the wave that is under way.
 func (s *state) size() int { return s.Rollout.Waves[s.rollout.wave].Of(s.rollout.watched) }
 
-// room is for how many more.
-func (s *state) room() int { return max(0, s.size()-len(s.rollout.chosen)-s.rollout.earlier) }
-
 // set notes how a chosen object fares.
 func (r *rollout) set(c *chosen, healthy bool, reason string, now time.Time) {
-	if healthy != c.healthy {
+	if healthy != c.healthy || c.since.IsZero() {
 		c.since = now
-		r.unwell += map[bool]int{true: -1, false: 1}[healthy]
 	}
-	c.healthy, c.reason = healthy, reason
-	if r.unwell > 0 {
+	c.reason = reason
+	if healthy == c.healthy {
+		return
+	}
+	c.healthy = healthy
+	switch {
+	case c.excused:
+	case healthy:
+		r.unhealthy--
+	default:
+		r.unhealthy++
 		r.soaking = time.Time{}
 	}
 }
 
 // drop takes an object out that is gone, or that the rule does not want to write for any more.
-func (r *rollout) drop(m string, c *chosen) {
-	delete(r.chosen, m)
-	if !c.healthy {
-		r.unwell--
+func (r *rollout) drop(m string) {
+	c := r.chosen[m]
+	if c == nil {
+		return
 	}
-	if c.written {
-		r.earlier++
+	delete(r.chosen, m)
+	if !c.healthy && !c.excused {
+		r.unhealthy--
+	}
+	if c.written || c.restored {
+		r.alsoCounted++
 	}
 }
 
 // wrote notes that an object was written for, or may have been.
 func (r *rollout) wrote(object types.UID, now time.Time) {
-	if c := r.chosen[mark(object)]; c != nil {
-		c.written, c.unread = true, true
-		r.set(c, false, "the rule has just written for it", now)
+	c := r.chosen[mark(object)]
+	if c == nil {
+		return
+	}
+	if !c.written { // Later writes do not give it more time: there may be no end of them.
+		c.since = now
+	}
+	c.written, c.restored, c.justWritten = true, false, true
+	r.set(c, false, "the rule has just written for it", now)
+}
+
+// excuse lets a rollout go on without the objects that are not healthy.
+func (r *rollout) excuse() {
+	for _, c := range r.chosen {
+		c.lenient = c.restored
+		c.excused = c.excused || !c.healthy
+	}
+	r.unhealthy = 0
+}
+
+// again gives objects that are not healthy time from now on.
+func (r *rollout) again(now time.Time) {
+	for _, c := range r.chosen {
+		if !c.healthy {
+			c.since = now
+		}
 	}
 }
 
@@ -112,18 +155,14 @@ type waves struct {
 // waves returns one.
 func (g *Guard) waves(s *state) waves { return waves{s, g, g.clock.Now()} }
 
-// mayBegin says why a rule with a rollout may not write for an object.
+// mayBegin says why a rule with a rollout may not write for an object. To clean up after one that is gone, or goes, is no part of a wave.
 func (w waves) mayBegin(a *guard.Attempt) error {
-	if w.everywhere() {
+	if w.everywhere() || a.Watched == nil || plan.BeingDeleted(a.Watched) {
 		return nil
 	}
 	r, m := w.rollout, mark(a.UID)
 	if r.chosen[m] == nil {
-		waits := candidate{uid: a.UID}
-		if health := healthOf(a, w.ID); health != nil {
-			waits.by = health.By
-		}
-		r.waiting[a.Key] = waits
+		w.wait(a, healthOf(a, w.ID))
 		if !w.looked() {
 			return ErrUnseen
 		}
@@ -133,10 +172,19 @@ func (w waves) mayBegin(a *guard.Attempt) error {
 	case r.chosen[m] == nil:
 		return &RolloutError{Wave: r.wave + 1, Waves: len(w.Rollout.Waves), Objects: w.size(), Of: r.watched}
 	case w.guard.stores && w.saving != saved:
-		return ErrBusy
+		return ErrUnstored
 	default:
 		return nil
 	}
+}
+
+// wait notes that the rule wants to write for an object that is not chosen.
+func (w waves) wait(a *guard.Attempt, health *plan.Health) {
+	waits := candidate{uid: a.UID}
+	if health != nil {
+		waits.by = health.By
+	}
+	w.rollout.waiting[a.Key] = waits
 }
 
 // healthOf is what a rule says of the object that is looked at, nil for nothing.
@@ -149,25 +197,27 @@ func healthOf(a *guard.Attempt, rule plan.Rule) *plan.Health {
 	return nil
 }
 
+// count counts the objects that the rule watches, unless that was done a moment ago, and reports whether all are known.
+func (w waves) count() (all bool) {
+	w.rollout.watched, all = w.guard.host.Watched(w.Watches)
+	w.rollout.counted = w.now
+	return all
+}
+
 // looked reports whether all objects have been looked at that the rule watches.
 func (w waves) looked() bool {
 	r := w.rollout
-	if r.seen == nil {
+	recently := w.now.Sub(r.counted) < countedFor
+	switch {
+	case r.seen == nil:
 		return true
-	}
-	if len(r.seen) < r.watched && w.now.Sub(r.counted) < countedFor {
-		return false
-	}
-	var all bool
-	if r.watched, all = w.guard.host.Watched(w.Watches); !all || len(r.seen) < r.watched {
-		r.counted = w.now
+	case len(r.seen) < r.watched && recently, !w.count(), len(r.seen) < r.watched:
 		return false
 	}
 	r.seen = nil
-	for m, c := range r.chosen { // They went while no process ran.
-		if c.key == (guard.Key{}) {
-			c.written = true
-			r.drop(m, c)
+	for m, c := range r.chosen {
+		if c.restored { // It went while no process ran.
+			r.drop(m)
 		}
 	}
 	w.lookAtChosen()
@@ -176,9 +226,11 @@ func (w waves) looked() bool {
 
 // lookAtChosen has the chosen objects looked at, so that they are looked at again when they have soaked.
 func (w waves) lookAtChosen() {
-	keys := make([]guard.Key, 0, len(w.rollout.chosen))
-	for _, c := range w.rollout.chosen {
-		keys = append(keys, c.key)
+	var keys []guard.Key
+	for key, m := range w.rollout.marks {
+		if w.rollout.chosen[m] != nil {
+			keys = append(keys, key)
+		}
 	}
 	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(keys) })
 }
@@ -189,9 +241,11 @@ func (w waves) choose() {
 	if len(r.waiting) == 0 {
 		return
 	}
-	r.watched, _ = w.guard.host.Watched(w.Watches)
-	room := w.room()
-	if room == 0 {
+	if w.now.Sub(r.counted) >= countedFor {
+		w.count()
+	}
+	room := w.size() - r.objects()
+	if room <= 0 {
 		return
 	}
 	keys := slices.SortedFunc(maps.Keys(r.waiting), func(a, b guard.Key) int {
@@ -200,52 +254,65 @@ func (w waves) choose() {
 	})
 	keys = keys[:min(room, len(keys))]
 	for _, key := range keys {
-		r.chosen[mark(r.waiting[key].uid)] = &chosen{key: key, since: w.now, reason: unwritten}
+		m := mark(r.waiting[key].uid)
+		if r.chosen[m] == nil { // Two objects may have one mark.
+			r.chosen[m] = &chosen{reason: unwritten}
+			r.unhealthy++
+		}
+		r.marks[key] = m
 		delete(r.waiting, key)
 	}
-	r.unwell += len(keys)
 	r.began, r.soaking = w.now, time.Time{}
 	w.guard.save(w.state)
 	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(keys) })
 }
 
+const unwritten = "the rule has not written for it yet"
+
 // follow notes how the object fares that was looked at, and returns when it is to be looked at again, zero for never, and why the
 // rule has paused, if it has for this object.
 func (w waves) follow(a *guard.Attempt, wants bool) (at time.Time, stopped error) {
-	r := w.rollout
-	if slices.Contains(a.Unasked, w.ID) {
-		return time.Time{}, nil
+	decided := slices.ContainsFunc(a.Plan.Decisions, func(d plan.Decision) bool { return d.Rule == w.ID })
+	health, m, r := healthOf(a, w.ID), mark(a.UID), w.rollout
+	goes := a.Watched == nil || !decided || plan.BeingDeleted(a.Watched)
+	if slices.Contains(a.Unasked, w.ID) || !goes && health == nil && a.Unanswered {
+		return time.Time{}, nil // Nothing is known of it.
 	}
-	decided := slices.IndexFunc(a.Plan.Decisions, func(d plan.Decision) bool { return d.Rule == w.ID })
-	m := mark(a.UID)
-	c := r.chosen[m]
-	if !wants {
+	goes = goes || health == nil // The rule does not select it any more.
+	if r.seen != nil && a.Watched != nil && decided {
+		r.seen[a.Key] = true
+	}
+	soaked := !r.soaking.IsZero()
+	switch {
+	case goes:
+		delete(r.waiting, a.Key)
+		r.drop(m)
+	case r.chosen[m] != nil:
+		w.note(m, a.Key, health, wants)
+	case wants:
+		w.wait(a, health)
+	default:
 		delete(r.waiting, a.Key)
 	}
-	var health *plan.Health
-	if decided >= 0 {
-		if r.seen != nil && (a.Plan.Decisions[decided].Outcome != plan.Skipped || !a.Unanswered) {
-			r.seen[a.Key] = true
-		}
-		health = a.Plan.Decisions[decided].Health
-	}
-	switch gone := a.Watched == nil || decided < 0 || plan.BeingDeleted(a.Watched); {
-	case c == nil:
-	case gone:
-		r.drop(m, c)
-	default:
-		w.note(m, c, a, health, wants)
+	if soaked && r.soaking.IsZero() {
+		w.guard.save(w.state)
 	}
 	if !w.looked() {
 		return time.Time{}, nil
 	}
 	w.advance()
-	switch c = r.chosen[m]; {
+	return w.next(r.chosen[m])
+}
+
+// next is when a chosen object is to be looked at again, and why the rule pauses instead.
+func (w waves) next(c *chosen) (at time.Time, stopped error) {
+	r := w.rollout
+	switch {
 	case c == nil || w.everywhere() || w.pause != nil:
 		return time.Time{}, nil
 	case !r.soaking.IsZero():
 		return r.soaking.Add(w.Rollout.Soak), nil
-	case c.healthy:
+	case c.healthy || c.excused || !c.written && (w.saving != saved || c.since.IsZero()):
 		return time.Time{}, nil
 	case w.now.Before(c.since.Add(w.Rollout.Timeout)):
 		return c.since.Add(w.Rollout.Timeout), nil
@@ -255,26 +322,27 @@ func (w waves) follow(a *guard.Attempt, wants bool) (at time.Time, stopped error
 }
 
 // note notes how a chosen object fares.
-func (w waves) note(m string, c *chosen, a *guard.Attempt, health *plan.Health, wants bool) {
-	r, now, known := w.rollout, w.now, c.key != guard.Key{}
-	if !known && !r.sick.IsZero() {
-		now = r.sick
+func (w waves) note(m string, key guard.Key, health *plan.Health, wants bool) {
+	r, c, now := w.rollout, w.rollout.chosen[m], w.now
+	if c.restored && !r.sickSince.IsZero() {
+		now = r.sickSince
 	}
-	c.key = a.Key
+	r.marks[key] = m
 	switch {
-	case c.unread:
-		c.unread = false
-	case !c.written && wants:
+	case c.justWritten:
+		c.justWritten = false
+	case wants && !c.written:
+		c.excused = c.excused || c.lenient
 		r.set(c, false, unwritten, now)
-	case !c.written && known:
-		r.drop(m, c) // It needs nothing any more.
-	case health != nil:
+	case !c.written && !c.restored:
+		r.drop(m) // It needs nothing any more.
+	default:
 		c.written = true // By the process before, if this one has not.
+		c.excused = c.excused || c.lenient && !health.Healthy
 		r.set(c, health.Healthy, health.Reason, now)
 	}
+	c.restored, c.lenient = false, false
 }
-
-const unwritten = "the rule has not written for it yet"
 
 // advance begins the next wave, once all that were chosen have been healthy for long enough, and nobody waits for whom there is room.
 func (w waves) advance() {
@@ -282,7 +350,7 @@ func (w waves) advance() {
 	for w.pause == nil && !w.everywhere() {
 		w.choose()
 		switch {
-		case r.unwell > 0 || len(r.chosen)+r.earlier == 0:
+		case r.unhealthy > 0 || r.objects() == 0:
 			return
 		case r.soaking.IsZero():
 			r.soaking = w.now
@@ -294,12 +362,12 @@ func (w waves) advance() {
 		}
 		r.wave++
 		w.guard.save(w.state)
-		id, wave, objects := w.ID.String(), r.wave, len(r.chosen)+r.earlier
+		id, wave, objects := w.ID.String(), r.wave, r.objects()
 		w.guard.then = append(w.guard.then, func() { w.guard.log.Info("wave of a rollout is over", "rule", id, "wave", wave, "objects", objects) })
 	}
 	if w.everywhere() {
 		waiting := slices.Collect(maps.Keys(r.waiting))
-		*w.rollout = rollout{wave: r.wave, earlier: len(r.chosen) + r.earlier, watched: r.watched}
+		*r = rollout{wave: r.wave, alsoCounted: r.objects(), watched: r.watched}
 		w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(waiting) })
 	}
 }
@@ -307,19 +375,19 @@ func (w waves) advance() {
 // stop pauses a rule whose objects are not healthy in time.
 func (w waves) stop() error {
 	const most = 3 // are named
+	r := w.rollout
 	var names []string
-	for _, c := range slices.SortedFunc(maps.Values(w.rollout.chosen), func(a, b *chosen) int { return a.key.Compare(b.key) }) {
-		if !c.healthy {
-			names = append(names, fmt.Sprintf("%s (%s)", c.key.Object(), c.reason))
+	for _, key := range slices.SortedFunc(maps.Keys(r.marks), guard.Key.Compare) {
+		if c := r.chosen[r.marks[key]]; c != nil && !c.healthy && !c.excused {
+			names = append(names, fmt.Sprintf("%s (%s)", key.Object(), c.reason))
 		}
 	}
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", more))
 	}
-	objects := len(w.rollout.chosen) + w.rollout.earlier
 	return w.guard.begin(w.state, v1alpha1.Pause{
-		Objects: int64(objects), Of: int64(w.rollout.watched), Unhealthy: strings.Join(names, ", "),
-		Limit: w.Rollout.Waves[w.rollout.wave].String(), Per: shortly(w.Rollout.Timeout),
+		Objects: int64(r.objects()), Of: int64(r.watched), Unhealthy: strings.Join(names, ", "),
+		Limit: w.Rollout.Waves[r.wave].String(), Per: shortly(w.Rollout.Timeout),
 	}, w.now)
 }
 
@@ -331,42 +399,36 @@ func (g *Guard) Forget(key guard.Key) {
 		if s.everywhere() {
 			continue
 		}
-		delete(s.rollout.waiting, key)
-		for m, c := range s.rollout.chosen {
-			if c.key == key {
-				s.rollout.drop(m, c)
-			}
-		}
+		r := s.rollout
+		delete(r.waiting, key)
+		delete(r.seen, key)
+		r.drop(r.marks[key])
+		delete(r.marks, key)
 		if w := g.waves(s); s.may() == nil && w.looked() {
 			w.advance()
 		}
 	}
 }
 
-// excuse lets a rollout go on without the objects that are not healthy.
-func (r *rollout) excuse() {
-	for m, c := range r.chosen {
-		if !c.healthy {
-			c.written = true // It counts.
-			r.drop(m, c)
-		}
-	}
-}
-
-// encode is what is stored of a rollout, nil for nothing.
-func (s *state) encodeRollout() *v1alpha1.Rollout {
+// storable is what is stored of a rollout, nil for nothing. An object that is excused is only counted.
+func (s *state) storable() *v1alpha1.Rollout {
 	r := s.rollout
-	if s.Rollout == nil || r.wave == 0 && len(r.chosen)+r.earlier == 0 {
+	if s.Rollout == nil || r.wave == 0 && r.objects() == 0 {
 		return nil
 	}
-	marks := slices.Sorted(maps.Keys(r.chosen))
-	marks = marks[:min(len(marks), mostCounted)]
-	out := &v1alpha1.Rollout{
-		Rule: s.ID.Name, Digest: s.Digest, Wave: int64(r.wave), Waves: int64(len(s.Rollout.Waves)),
-		Objects: int64(len(r.chosen) + r.earlier), Of: int64(r.watched), Marks: strings.Join(marks, ""),
+	var marks []string
+	for m, c := range r.chosen {
+		if !c.excused {
+			marks = append(marks, m)
+		}
 	}
-	out.Since, out.HealthySince = moment(r.began), moment(r.soaking)
-	return out
+	slices.Sort(marks)
+	marks = marks[:min(len(marks), mostCounted)]
+	return &v1alpha1.Rollout{
+		Rule: s.ID.Name, Digest: s.Digest, Wave: int64(r.wave), Waves: int64(len(s.Rollout.Waves)),
+		Objects: int64(r.objects()), Of: int64(r.watched), Marks: strings.Join(marks, ""),
+		Since: moment(r.began), HealthySince: moment(r.soaking),
+	}
 }
 
 // moment is in UTC and whole seconds, nil for none.
@@ -379,7 +441,7 @@ func moment(at time.Time) *metav1.Time {
 
 // restore takes over what an earlier process has stored. Objects that had not been healthy are not given more time.
 func (r *rollout) restore(stored *v1alpha1.Rollout, now time.Time) {
-	r.wave, r.watched = int(stored.Wave), int(stored.Of)
+	r.wave = max(0, int(stored.Wave))
 	past := func(at *metav1.Time) time.Time { // Clocks differ.
 		if at == nil || at.After(now) {
 			return now
@@ -390,15 +452,12 @@ func (r *rollout) restore(stored *v1alpha1.Rollout, now time.Time) {
 	if stored.HealthySince != nil {
 		r.soaking = past(stored.HealthySince)
 	} else {
-		r.sick = r.began
+		r.sickSince = r.began
 	}
-	for i := 0; i+markLength <= len(stored.Marks); i += markLength {
-		m := stored.Marks[i : i+markLength]
-		if r.chosen[m] == nil {
-			r.chosen[m] = &chosen{since: now, healthy: true} // Until it is looked at, and no wave begins before.
-		}
+	for i := 0; i+markLength <= len(stored.Marks); i += markLength { // They count as healthy until they are looked at: no wave begins before.
+		r.chosen[stored.Marks[i:i+markLength]] = &chosen{restored: true, healthy: true}
 	}
-	r.earlier = max(0, int(stored.Objects)-len(r.chosen))
+	r.alsoCounted = max(0, int(stored.Objects)-len(r.chosen))
 }
 
 // RolloutError is why a rule does not write for an object yet.

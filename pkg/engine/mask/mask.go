@@ -167,6 +167,9 @@ func (m *Masker) Plan(decided *plan.Plan) {
 			values = m.reasons()
 		}
 		d.Reason, d.Err = values.Text(d.Reason), values.Error(d.Err)
+		if d.Health != nil { // It is told where the rule pauses.
+			d.Health.Reason = m.reasons().Text(d.Health.Reason)
+		}
 	}
 	for i, event := range decided.Events {
 		decided.Events[i] = m.Event(event)
