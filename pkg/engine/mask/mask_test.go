@@ -99,12 +99,15 @@ func TestMasks(t *testing.T) {
 		t.Errorf("the error is %q", err)
 	}
 	decided := plan.Plan{
-		Decisions: []plan.Decision{{Reason: "as " + canary}, {Outcome: plan.Failed, Reason: "as " + canary, Err: errTells}},
+		Decisions: []plan.Decision{{Reason: "as " + canary, Health: &plan.Health{Reason: canary + " is false"}}, {Outcome: plan.Failed, Reason: "as " + canary, Err: errTells}},
 		Events:    []plan.Event{{Message: canary, Regarding: plan.Object{Name: canary}}},
 	}
 	m.Plan(&decided)
 	if d := decided.Decisions; d[0].Reason != "as (masked)" || d[1].Reason != "as (masked)" || d[1].Err.Error() != "it is (masked)" {
 		t.Errorf("the decisions are %v", d)
+	}
+	if got := decided.Decisions[0].Health.Reason; got != "(masked) is false" {
+		t.Errorf("why it is not healthy is %q", got)
 	}
 	if e := decided.Events[0]; e.Message != "(masked)" || e.Regarding.Name != canary {
 		t.Errorf("the Event is %v", e)
