@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,54 +8,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// TestTooLarge holds that children which the API server can never store, since they are too large, keep no other child from being made,
-// however it says so.
-func TestTooLarge(t *testing.T) {
-	alongside(t)
-	d := definition{plural: "sheets", versions: []version{{name: "v1", store: true, spec: "{text: {type: string}}"}}}
-	d.install(t)
-	defer d.remove(t)
-	for name, tc := range map[string]struct {
-		parts int // of 900 KiB each
-		told  string
-	}{
-		"etcd's limit":              {2, "etcdserver: request is too large"},
-		"the limit of etcd's calls": {3, "trying to send message larger than max"},
-		"the limit of a request":    {4, "Request entity too large"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			namespace := cluster(t).Namespace(t)
-			for part := range tc.parts {
-				create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: part-%d, labels: {part: "yes"}}, data: {text: %s}}`,
-					part, strings.Repeat("x", 900<<10)))
-			}
-			tidbCluster(t, namespace, "basic", "")
-			p := start(t, "--instance", namespace, "--rules", rulesFile(t, namespace, `
-apiVersion: dyncontroller.dev/v1alpha1
-kind: RuleSet
-metadata: {name: large, namespace: NAMESPACE}
-spec:
-  resources:
-    tidbclusters: {group: pingcap.com, version: v1alpha1, resource: tidbclusters}
-    parts: {version: v1, resource: configmaps, labelSelector: part=yes}
-    sheets: {group: `+d.group()+`, version: v1, resource: sheets}
-  rules:
-  - name: sheets
-    watch: tidbclusters
-    with: {parts: {resource: parts, all: true}}
-    let: {text: 'join(map(parts, .data?.text ?? ""), "")'}
-    actions:
-    - forEach: {number: "${1..6}"}
-      apply: {resource: sheets, manifest: {metadata: {name: "s-${number}"}, spec: {text: "${number <= 3 ? text : 'small'}"}}}
-`))
-			eventually(t, "those that fit are made", func() bool {
-				return slices.Equal(names(t, d.gvr("v1"), namespace, ""), []string{"s-4", "s-5", "s-6"})
-			})
-			eventually(t, "the log says why the others are not", func() bool { return strings.Contains(p.output.String(), tc.told) })
-		})
-	}
-}
 
 // TestRefusedElements holds that children which the API server refuses keep no other child from being made, and that the log tells each of
 // them once, however often the object changes.

@@ -34,6 +34,8 @@ spec:
 	args := []string{"--namespace", namespace, "--instance", namespace, "--rules"}
 	p := start(t, append(args, write(""))...)
 	eventually(t, "it stops for the first", func() bool { return p.lines(0, "rule is paused", namespace+"/c0") == 1 })
+	stored := &careful{t: t, namespace: namespace} // A process that ends before has not paused.
+	eventually(t, "that is stored", func() bool { return strings.Contains(stored.stored(), "unhealthy") })
 	p.wait(t)
 	for i := range objects {
 		edit(t, tidbclusters, namespace, fmt.Sprint("c", i), `{"metadata":{"labels":{"ok":"yes"}}}`)
