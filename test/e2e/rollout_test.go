@@ -26,7 +26,7 @@ spec:
   rules:
   - name: done
     watch: tidbclusters
-    rollout: {waves: [1, 50%], healthy: object.metadata.labels.ok == "yes", soak: 1s, timeout: 2s}
+    rollout: {waves: [1, 50%], healthy: object.metadata.labels.ok == "yes", soak: 1s, timeout: 10s}
     actions: [{patch: {merge: {metadata: {labels: {done: "yes"}}}}}]
 `, "RESUME", resume))
 	}
@@ -40,7 +40,7 @@ spec:
 	for i := range objects {
 		edit(t, tidbclusters, namespace, fmt.Sprint("c", i), `{"metadata":{"labels":{"ok":"yes"}}}`)
 	}
-	if output, code := once(t, append(args, write(""))...); done() != 1 || code != 1 || !strings.Contains(output, "not healthy 2s later") {
+	if output, code := once(t, append(args, write(""))...); done() != 1 || code != 1 || !strings.Contains(output, "not healthy 10s later") {
 		t.Fatalf("nobody asked it to resume, and it has written for %d objects, exit code %d:\n%s", done(), code, output)
 	}
 	p = start(t, append(args, write("done"))...)
