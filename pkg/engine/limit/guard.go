@@ -379,8 +379,10 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 			continue
 		}
 		if answer.Effective && !s.everywhere() {
-			s.rollout.wrote(c.attempt.UID, g.clock.Now())
-			g.save(s) // Nothing soaks any more.
+			soaked := !s.rollout.soaking.IsZero()
+			if s.rollout.wrote(c.attempt.UID, g.clock.Now()); soaked {
+				g.save(s) // Nothing soaks any more.
+			}
 		}
 		if concern != counts || !s.Counts() {
 			continue
