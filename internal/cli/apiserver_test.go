@@ -30,6 +30,7 @@ type apiServer struct {
 	watchers map[chan map[string]any]bool
 	requests []string // method and path of what changes something
 	refuse   string   // why patches are refused, empty to take them
+	keeps    bool     // patches are taken, and change nothing
 	status   int      // what /version answers
 	// unreadable is why an object cannot be read, by namespace/name.
 	unreadable map[string]string
@@ -164,6 +165,9 @@ func (a *apiServer) patch(w http.ResponseWriter, r *http.Request) {
 	before, err := json.Marshal(a.objects[key])
 	if err != nil {
 		a.t.Error(err)
+	}
+	if a.keeps {
+		body = []byte("{}")
 	}
 	after, err := patched(r.Header.Get("Content-Type"), before, body)
 	if err != nil {

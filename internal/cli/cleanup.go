@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +12,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/client"
@@ -52,8 +55,9 @@ the process of the instance first: it would put back what its rules want.
 
 Finalizers are taken off. Fields that a rule applied are given up: with
 "release: Orphan" their values stay, with "release: Remove" they go unless
-somebody else owns them too. Objects that a rule applied with "prune: true" are
-deleted, those that it adopted released. All other objects stay.
+another client owns them too. Objects that a rule applied with "prune: true" are
+deleted, those that it adopted released. Fields that it changed for a while, with
+"restore: true", are restored. All other objects stay.
 
 What there may be is known from the inventory of the instance, a ConfigMap in
 the namespace of the context or of --namespace.
@@ -117,8 +121,9 @@ func (c *cleaning) run(ctx context.Context) error {
 		return failure{exitUsage, err}
 	}
 	removed, gone := book.Stale(current.Leftovers(), current.IDs())
+	removed, errKept := replaced(ctx, target, current, removed)
 	done, err := cleanup.Sweep(ctx, options, slices.Concat(removed, gone))
-	err = errors.Join(err, c.forget(ctx, store, book, current, done))
+	err = errors.Join(err, errKept, c.forget(ctx, store, book, current, done))
 	if err != nil {
 		show(c.Stderr, err)
 		return errFinding
@@ -131,6 +136,34 @@ func (c *cleaning) run(ctx context.Context) error {
 		c.print("nothing to clean up\n")
 	}
 	return nil
+}
+
+// replaced returns those leftovers that no rule may replace of those which stay and cannot work, as the API server does not serve
+// what they name. The error says which others there are.
+func replaced(ctx context.Context, target *cluster, stay *rules.Set, removed []plan.Leftover) ([]plan.Leftover, error) {
+	if len(removed) == 0 {
+		return nil, nil
+	}
+	all, failed, err := discovery.Resources(ctx, target.discovery)
+	if err != nil {
+		return nil, fmt.Errorf("asking whether what rules name is served: %w", err)
+	}
+	served := map[apischema.GroupVersionResource]bool{}
+	for _, r := range all {
+		served[apischema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name}] = true
+	}
+	var errs []error
+	for _, rule := range stay.Rules() {
+		for _, gvr := range rule.Resources() {
+			if served[gvr] || !slices.ContainsFunc(removed, rule.Replaces) {
+				continue
+			}
+			cause := cmp.Or[error](failed[gvr.GroupVersion()], rules.Unserved{GVR: gvr})
+			errs = append(errs, fmt.Errorf("what rules have left stays until rule %s can work: %w", rule.ID, cause))
+			removed = slices.DeleteFunc(removed, rule.Replaces)
+		}
+	}
+	return removed, errors.Join(errs...)
 }
 
 // forget takes out of the inventory what is done, and what is stored of the limits of rules that do not stay.

@@ -86,8 +86,18 @@ func TestCleanup(t *testing.T) {
 		requests []string
 		held     bool // afterwards
 	}{
-		"all":             {reason: "No rule stays.", stdout: taken, requests: []string{object, book + "default"}},
-		"a rule is gone":  {reason: "Its set is there still.", rules: idle, stdout: taken, requests: []string{object, book + "default"}},
+		"all":            {reason: "No rule stays.", stdout: taken, requests: []string{object, book + "default"}},
+		"a rule is gone": {reason: "Its set is there still.", rules: idle, stdout: taken, requests: []string{object, book + "default"}},
+		"a rule is mistyped": {
+			reason: "It holds nothing of what is not served, and is no reason to let go of what it held.", code: exitFinding, held: true,
+			rules:  strings.Replace(holding, "resource: configmaps", "resource: configmapz", 1),
+			stderr: "what rules have left stays until rule shop/hold can work: the API server has no resource configmapz.v1\n",
+		},
+		"a mistyped rule has a new name": {
+			reason: "It may be the same rule.", code: exitFinding, held: true,
+			rules:  strings.NewReplacer("resource: configmaps", "resource: configmapz", "name: hold", "name: holds").Replace(holding),
+			stderr: "what rules have left stays until rule shop/holds can work: the API server has no resource configmapz.v1\n",
+		},
 		"the set is gone": {reason: "Whoever asks for a cleanup means sets too.", rules: elsewhere, stdout: taken, requests: []string{object, book + "default"}},
 		"the rule stays":  {reason: "What it holds, it goes on holding.", rules: holding, stdout: none, held: true},
 		"a dry run": {
@@ -332,7 +342,7 @@ func TestRunCleansUp(t *testing.T) {
 		change func(*apiServer)
 	}{
 		"rule":     {reason: "Its set says that it is gone.", rules: idle, says: `took a finalizer off configmaps default/a (shop/hold)`},
-		"set":      {reason: "It may be the rules of another process.", rules: elsewhere, held: true, says: `sets are gone that may have left something: if they run elsewhere, give this process another --instance; if not, run with --prune, or clean up" sets=[shop]`},
+		"set":      {reason: "It may be the rules of another process.", rules: elsewhere, held: true, says: `sets are gone that may have left something: put their files back, or clean up with dyncontroller cleanup, or with --prune; if they run elsewhere, give this process another --instance" sets=[shop] what=`},
 		"prune":    {reason: "It is told that it is not.", rules: elsewhere, args: []string{"--prune"}, says: "took a finalizer off"},
 		"instance": {reason: "Another instance knows nothing of it.", rules: elsewhere, args: []string{"--prune", "--instance=blue"}, held: true},
 		"dry run":  {reason: "Nothing is written at all.", rules: idle, args: []string{"--dry-run=server"}, held: true},

@@ -83,6 +83,7 @@ see with diff what they would change in a cluster, and put them into effect with
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRun(p), newCleanup(p), newVersion(p))
 	root.AddCommand(forAuthors(p)...)
+	p.completeCluster(root)
 	root.InitDefaultCompletionCmd()
 	for _, command := range root.Commands() {
 		if !command.Runnable() {
@@ -203,6 +204,7 @@ func flagError(command *cobra.Command, err error) error {
 		case strings.Contains(command.Use, "PATH...") && slices.Contains([]string{"f", "rules", "file", "filename"}, name): // as elsewhere
 			return fmt.Errorf("%s takes the PATH without a flag: %s rules/", command.Name(), command.CommandPath())
 		case unknown.GetSpecifiedShortnames() != "":
+			return fmt.Errorf("%s has no flag -%s", command.Name(), name)
 		case command.Name() == "run" && config.Unsupported(name):
 			return fmt.Errorf("--%s is not supported yet", name)
 		default:

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -71,7 +72,7 @@ func connect(c config.Cluster, version string) (*cluster, error) {
 	}
 	out := &cluster{origin: inPod}
 	if out.config, err = loader.ClientConfig(); err != nil {
-		return nil, noCluster(raw, c.Context, err)
+		return nil, noCluster(raw, c.Context, loading.GetLoadingPrecedence(), err)
 	}
 	if out.namespace, _, err = loader.Namespace(); err != nil {
 		return nil, fmt.Errorf("finding the namespace of the context: %w", err)
@@ -95,10 +96,10 @@ func connect(c config.Cluster, version string) (*cluster, error) {
 }
 
 // noCluster says what to do about it.
-func noCluster(raw clientcmdapi.Config, context string, err error) error {
+func noCluster(raw clientcmdapi.Config, context string, paths []string, err error) error {
 	switch {
-	case clientcmd.IsEmptyConfig(err):
-		return errors.New("there is no cluster to talk to: no kubeconfig in $KUBECONFIG or ~/.kube/config, and this is not a pod; name one with --kubeconfig")
+	case clientcmd.IsEmptyConfig(err) || context != "" && len(raw.Contexts) == 0:
+		return fmt.Errorf("there is no cluster to talk to: no kubeconfig with a context is at %s, and this is not a pod; name one with --kubeconfig", strings.Join(paths, " or "))
 	case context != "" && raw.Contexts[context] == nil:
 		known := slices.Sorted(maps.Keys(raw.Contexts))
 		if near := document.Suggest(context, known); near != "" {
@@ -193,15 +194,15 @@ func (c *cluster) ask(ctx context.Context, wanted []apischema.GroupVersionResour
 	}
 }
 
-// setObjects lists the set objects that there are now.
-func (c *cluster) setObjects(ctx context.Context) ([]source.Object, error) {
+// setObjects lists the set objects that there are now: all of them, or with a namespace its RuleSets.
+func (c *cluster) setObjects(ctx context.Context, namespace string) ([]source.Object, error) {
 	process, err := client.Dynamic(client.WithoutRetries(c.config))
 	if err != nil {
 		return nil, fmt.Errorf("making a client for rule sets: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	return source.List(ctx, process) //nolint:wrapcheck // It says what was asked for.
+	return source.List(ctx, process, namespace) //nolint:wrapcheck // It says what was asked for.
 }
 
 // clusterSchemas is what run knows of the objects: what Kubernetes itself has, and what

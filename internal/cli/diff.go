@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"os/exec"
@@ -17,18 +15,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
+	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
@@ -65,73 +59,41 @@ found out for all objects, or for wrong rules or usage.`,
   dyncontroller diff --rules rules/ --prune --context staging
   dyncontroller diff --rules rules/ -o json
   KUBECTL_EXTERNAL_DIFF="diff -N -u -w" dyncontroller diff --rules rules/`,
-		Args: noArgs,
-	}
-	config.AddFlags(command.Flags())
-	paths := command.Flags().Lookup("rules")
-	paths.Usage = strings.TrimSuffix(paths.Usage, "; watched for changes")
-	for _, name := range []string{
-		"dry-run", "once", "leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline",
-		"leader-elect-retry-period", "leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace",
-		"metrics-bind-address", "metrics-secure", "metrics-cert-dir", "profiling", "health-probe-bind-address", "force",
-	} {
-		command.Flags().Lookup(name).Hidden = true
 	}
 	output := addOutputFlag(command, "how differences are shown: diff or json", formatDiff, formatJSON)
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		settings, err := config.Load(command.Flags(), p.Env)
-		if err == nil {
-			d := &differ{Process: p, json: output.Text == formatJSON, changed: map[written]*difference{}}
-			err = d.run(command.Context(), settings)
-		}
-		if code := (failure{}); err == nil || errors.As(err, &code) && code.err == nil {
-			return err
-		}
-		return failure{exitUsage, err} // As of diff and kubectl diff, 1 says that something differs.
-	}
-	return command
+	return dryRunCommand(command, p, func(ctx context.Context, settings config.Config) error {
+		return newDiffer(p, output.Text == formatJSON).run(ctx, settings)
+	})
 }
 
 // formatDiff is a unified diff.
 const formatDiff = "diff"
 
-// differ is a run of the command diff: a dry run that settles, of which it keeps what becomes of objects. It is safe for
-// concurrent use.
+// differ is a run of the command diff: a dry run of which it keeps what becomes of objects. It is safe for concurrent use.
 type differ struct {
-	Process
-	json     bool
-	settling atomic.Bool // The rules are loaded.
+	dryRun
+	json bool
 
 	mu      sync.Mutex
 	changed map[written]*difference // guarded by mu
 }
 
+func newDiffer(p Process, json bool) *differ {
+	d := &differ{dryRun: dryRun{Process: p}, json: json, changed: map[written]*difference{}}
+	d.note, d.objects = d.keep, d.count
+	return d
+}
+
+// count is the number of objects that would change.
+func (d *differ) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.changed)
+}
+
 func (d *differ) run(ctx context.Context, settings config.Config) error {
-	settings.Once, settings.DryRun = true, config.DryRunServer
-	settings.Listen, settings.Election = config.Listen{}, config.Election{}
-	log := d.logger(settings.Log)
-	if settings.Log.Verbosity == 0 { // What fails is told in the end.
-		log = slog.New(waits{d.Stderr})
-	}
-	stop := d.tellProgress(ctx)
-	defer stop()
-	target, err := connect(settings.Cluster, d.version())
+	settled, _, err := d.settle(ctx, settings, func(*operator.Options) {})
 	if err != nil {
-		return err
-	}
-	s, err := newService(target, settings, d.Process, log, nil, d.writer)
-	if err != nil {
-		return err
-	}
-	set, err := s.load(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(d.Stderr, set.Warnings().Of(document.Warning).Render())
-	d.settling.Store(true)
-	settled, err := s.settle(ctx, set)
-	stop()
-	if err = cmp.Or(err, settled.cut); err != nil {
 		return err
 	}
 	all := d.list(settled.secrets)
@@ -154,106 +116,9 @@ func (d *differ) run(ctx context.Context, settings config.Config) error {
 	}
 }
 
-// waits is a log that shows only what a dry run waits for, and why.
-type waits struct{ out io.Writer }
-
-// Enabled implements [slog.Handler].
-func (w waits) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
-
-// Handle implements [slog.Handler].
-func (w waits) Handle(_ context.Context, record slog.Record) error {
-	if !slices.Contains([]string{"cannot list or watch", "the first list takes longer than ten seconds"}, record.Message) {
-		return nil
-	}
-	what, why := "", record.Message
-	for attr := range record.Attrs {
-		err, is := attr.Value.Any().(error)
-		switch {
-		case attr.Key == "gvr":
-			what = attr.Value.String()
-		case is && write.Classify(err) == write.Terminal:
-			return nil // It is not waited for.
-		case is:
-			why = err.Error()
-		}
-	}
-	_, err := fmt.Fprintf(w.out, "waiting for %s: %s\n", what, printable.Line(why))
-	return err //nolint:wrapcheck // The logger drops it.
-}
-
-// WithAttrs implements [slog.Handler].
-func (w waits) WithAttrs([]slog.Attr) slog.Handler { return w }
-
-// WithGroup implements [slog.Handler].
-func (w waits) WithGroup(string) slog.Handler { return w }
-
-// progress is how often a dry run that takes long says so.
-const progress = 2 * time.Second
-
-// tellProgress tells a person who waits at a terminal that something happens, until it is stopped.
-func (d *differ) tellProgress(ctx context.Context) (stop func()) {
-	ctx, stop = context.WithCancel(ctx)
-	if isTerminal(d.Stderr) {
-		go wait.PollUntilContextCancel(ctx, progress, false, func(context.Context) (bool, error) { //nolint:errcheck // It ends when it is stopped.
-			fmt.Fprintln(d.Stderr, d.doing())
-			return false, nil
-		})
-	}
-	return stop
-}
-
-// doing says what takes so long.
-func (d *differ) doing() string {
-	if !d.settling.Load() {
-		return "reading the rules, and the schemas that the API server has for them"
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return fmt.Sprintf("asking the API server what would change: %s so far", document.Count(len(d.changed), "object"))
-}
-
-// writer wraps the writer of a dry run.
-func (d *differ) writer(writer cleanup.Writer, reader *live.Reader) cleanup.Writer {
-	return noting{writer, reader, d}
-}
-
-// noting is a writer that keeps what it simulates.
-type noting struct {
-	cleanup.Writer
-	reader *live.Reader
-	differ *differ
-}
-
-// Write implements [cleanup.Writer].
-func (n noting) Write(ctx context.Context, operation plan.Operation) write.Result {
-	target, result := operation.Target, n.Writer.Write(ctx, operation)
-	if body, _ := operation.Body.(map[string]any); operation.Orphans() && len(body) > 0 && result.Class == write.Simulated {
-		// The API server has let go of fields, and not applied the others. It does that for a manager that owns nothing.
-		rest := operation
-		rest.GivesUp, rest.Manager, rest.Force = false, plan.FieldManager+"-diff", true
-		result = n.Writer.Write(ctx, rest)
-	}
-	if result.Class != write.Simulated {
-		return result
-	}
-	var before map[string]any
-	if target.UID != "" {
-		var err error
-		if before, err = n.reader.Get(live.Keeping(ctx, nil), target.GVR, target.Namespace, target.Name); err != nil {
-			return write.Result{Class: write.Classify(err), Err: err}
-		}
-	}
-	if versionOf(before) != target.ResourceVersion {
-		return write.Result{Class: write.Stale, Err: errors.New("somebody has changed it meanwhile")}
-	}
-	n.differ.note(operation, before, result.Object, redact.Hidden(ctx))
-	return result
-}
-
-func versionOf(object map[string]any) string { return plan.Text(object, "metadata", "resourceVersion") }
-
-// note adds a write. The API server has judged each by itself, on the object as it is stored.
-func (d *differ) note(operation plan.Operation, before, answer map[string]any, hidden *redact.Values) {
+// keep adds a write. The API server has judged each by itself, on the object as it is stored, so whether something differs in the end
+// is known when all are there.
+func (d *differ) keep(operation plan.Operation, before, answer map[string]any, hidden *redact.Values) bool {
 	target := operation.Target
 	name := cmp.Or(target.Name, plan.Text(answer, "metadata", "name")) // The API server may have generated it.
 	key := written{Object: plan.Object{GVR: target.GVR, Namespace: target.Namespace, Name: name}}
@@ -298,6 +163,7 @@ func (d *differ) note(operation plan.Operation, before, answer map[string]any, h
 	if body, isMap := operation.Body.(map[string]any); isMap && operation.Type == plan.Apply {
 		known.applied = append(known.applied, applyOf{body, answer})
 	}
+	return true
 }
 
 // list returns what differs, in the order of resources and names, as it may be shown.

@@ -343,7 +343,7 @@ func TestDiffText(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := &differ{changed: map[written]*difference{}}
+			d := newDiffer(Process{}, false)
 			of := func(object fields) plan.Operation {
 				target := plan.Object{Namespace: "shop", Name: "a"}
 				if object != nil {
@@ -356,9 +356,9 @@ func TestDiffText(t *testing.T) {
 			if tc.after != nil {
 				operation.Type = plan.Merge
 			}
-			d.note(operation, tc.before, tc.after, tc.hidden)
+			d.keep(operation, tc.before, tc.after, tc.hidden)
 			if tc.owned != nil {
-				d.note(of(tc.owned), tc.owned, nil, tc.hidden)
+				d.keep(of(tc.owned), tc.owned, nil, tc.hidden)
 			}
 			got := ""
 			for _, one := range d.list(tc.secrets) {
@@ -378,7 +378,7 @@ func TestDiffText(t *testing.T) {
 // TestDiffProgress holds what a user at a terminal reads while waiting.
 func TestDiffProgress(t *testing.T) {
 	t.Parallel()
-	d := &differ{changed: map[written]*difference{}}
+	d := newDiffer(Process{}, false)
 	if got, want := d.doing(), "reading the rules, and the schemas that the API server has for them"; got != want {
 		t.Errorf("at first: want %q, got %q", want, got)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
 	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/redact"
@@ -70,15 +71,16 @@ Or evaluate one expression and show its value as JSON. The expression can use th
 name object. If that is a Secret, its values are masked.
 
 The time is now, or --now. A rule with "for" waits, because a file does not say
-how long its condition has held.
+how long its condition has held, and one with "rollout", because it does not say
+whose turn it is.
 
 With --to or --for, show a time line of each object instead: the moments from --from
 on at which a rule decides otherwise about it or acts, and what changes then. What
 rules write is applied, and the rules act on all objects of the files, as in test.
 The times are in the time zones that the rules name in inWindow and window, or UTC.
 
-Exit code: 0; 1 if a rule or the expression failed, a rule was withheld or
-refused, or the API server would refuse a write; 2 for wrong usage, also if no
+Exit code: 0; 1 if a rule or the expression failed, a rule was withheld, refused or
+paused, or the API server would refuse a write; 2 for wrong usage, also if no
 rule watches any of the objects.`,
 		Example: `  dyncontroller eval --rules rules/ --object pod.yaml
   kubectl get pod web -o yaml | dyncontroller eval --rules rules/ --object -
@@ -220,11 +222,12 @@ func (e *evaluation) tell(ctx context.Context, evaluation simulate.Evaluation, f
 	if err := e.show(outcome, describeOutcome(outcome), first); err != nil {
 		return err
 	}
-	return e.findings(outcome.Decisions, outcome.Writes)
+	return e.findings(outcome.Decisions, outcome.Writes, outcome.Failures)
 }
 
-// findings says where in the rules the reasons of decisions are, and returns errFinding if a rule could not act.
-func (e *evaluation) findings(decisions []scenario.Decision, writes []scenario.Write) (result error) {
+// findings says where in the rules the reasons of decisions are, and returns errFinding if a rule could not act. One that waits for a wave
+// of its rollout will.
+func (e *evaluation) findings(decisions []scenario.Decision, writes []scenario.Write, failures []scenario.Failure) (result error) {
 	told := map[string]bool{}
 	for _, decision := range decisions {
 		if decision.Outcome.Troubled() {
@@ -236,7 +239,8 @@ func (e *evaluation) findings(decisions []scenario.Decision, writes []scenario.W
 			io.WriteString(e.Stderr, placed.Render())
 		}
 	}
-	if slices.ContainsFunc(writes, func(w scenario.Write) bool { return w.Failed }) {
+	if slices.ContainsFunc(writes, func(w scenario.Write) bool { return w.Failed }) ||
+		slices.ContainsFunc(failures, func(f scenario.Failure) bool { return f.Hold != limit.HoldWave }) {
 		result = errFinding
 	}
 	return result
@@ -289,10 +293,13 @@ func describeOutcome(outcome simulate.Story) string {
 		b.WriteString(describeWrite(w.Operation, w.Class, true))
 	}
 	for _, event := range outcome.Events {
-		b.WriteString(describeEvent(event.Type, event.Reason, event.Object, event.Rule, event.Message))
+		b.WriteString(describeEvent(event.Type, event.Reason, event.Object, "", event.Rule, event.Message))
+	}
+	for _, event := range outcome.AuditedEvents {
+		b.WriteString(describeEvent(event.Type, event.Reason, event.Object, ": in mode Audit, so not recorded", event.Rule, event.Message))
 	}
 	for _, f := range outcome.Failures {
-		b.WriteString(printable.Sprintf("failed %s: %s: %s\n", f.Object, strings.Join(f.Rules, ", "), f.Error))
+		b.WriteString(printable.Sprintf("%s %s: %s: %s\n", f.Hold, f.Object, strings.Join(f.Rules, ", "), f.Error))
 	}
 	for _, look := range outcome.LookAgainAt {
 		b.WriteString(printable.Sprintf("%s is looked at again at %s\n", look.Object, look.At))

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/scaffold"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
@@ -31,9 +31,15 @@ for and found; what it wants written, field by field, with who has set the field
 so far; and when it looks again. What keeps the rule from the object before it is
 asked at all, such as a selector that does not select it, is said too.
 
+Without RULE, show in short what each rule that watches the resource decides about
+the object, why, what it would write, and when it looks again. Rules that do not
+apply to the object, as their selectors do not select it or their set acts in another
+namespace, are in the last line. -o json is a list then, of what it is for each rule.
+
 RULE is SET/RULE, or RULE where only one set has it. Of sets of the same name in
 several namespaces it is NAMESPACE/SET/RULE, or ClusterRuleSet/SET/RULE.
 RESOURCE/NAME is as kubectl takes it: pods/web, po/web, widgets.example.com/web.
+One argument is RESOURCE/NAME, but with --object, which names the object, RULE.
 
 The cluster of the kubeconfig is asked, with your own rights; nothing is written.
 For a set that names a ServiceAccount, the command reports which permissions that
@@ -44,10 +50,10 @@ effect: --controller asks it. Of several replicas, ask the leader.
 
 Values of Secrets are masked, and what rules make of them is not shown.
 
-Exit code: 0 if the rule is explained; 1 if the rules are wrong or the rule fails;
+Exit code: 0 if the rules are explained; 1 if rules are wrong or one of them fails;
 2 for wrong usage, or if there is no such rule or object, or rule sets may not be
 read; 3 if the cluster or the controller cannot be asked, or you may not read the
-object or what the rule reads.`
+object or what a rule reads.`
 
 // explaining is a run of the command explain. Of files it reads what eval does.
 type explaining struct {
@@ -61,10 +67,11 @@ type explaining struct {
 func newExplain(p Process) *cobra.Command {
 	e := &explaining{evaluation: evaluation{Process: p}}
 	command := &cobra.Command{
-		Use:   "explain RULE RESOURCE/NAME (--rules PATH... | --rules-from-cluster)",
-		Short: "Show why a rule acts on an object, or does not",
+		Use:   "explain [RULE] RESOURCE/NAME (--rules PATH... | --rules-from-cluster)",
+		Short: "Show why a rule, or each rule, acts on an object, or does not",
 		Long:  explainHelp,
 		Example: `  dyncontroller explain pd-quorum tidbclusters/basic --rules rules/ --namespace db
+  dyncontroller explain tidbclusters/basic --rules rules/ --namespace db
   dyncontroller explain tidb-guardrails/pd-quorum tc/basic --rules-from-cluster
   dyncontroller explain pd-quorum --rules rules/ --object tidbcluster.yaml --related secret.yaml
   dyncontroller explain pd-quorum tc/basic --rules rules/ --controller 127.0.0.1:8080 -o json`,
@@ -86,20 +93,34 @@ func newExplain(p Process) *cobra.Command {
 	return command
 }
 
-// check wants a rule and an object; which one a file has need not be said.
+// asked takes the arguments apart: a RULE, empty for all of them, and RESOURCE/NAME, empty for what --object has.
+func (e *explaining) asked(args []string) (rule, object string) {
+	switch {
+	case len(args) == 2:
+		return args[0], args[1]
+	case len(args) == 1 && e.object == "":
+		return "", args[0]
+	case len(args) == 1:
+		return args[0], ""
+	default:
+		return "", ""
+	}
+}
+
+// check wants an object; which one a file has need not be said.
 func (e *explaining) check(args []string) error {
 	switch {
-	case len(args) == 0:
-		return errors.New("explain needs a RULE, such as pd-quorum, and RESOURCE/NAME, such as pods/web")
-	case len(args) == 1 && e.object == "":
-		return fmt.Errorf("explain needs a RULE and RESOURCE/NAME, as in: dyncontroller explain pd-quorum pods/web; have only %q, and no --object", args[0])
+	case len(args) == 0 && e.object == "":
+		return errors.New("explain needs RESOURCE/NAME, such as pods/web, and before it a RULE, such as pd-quorum, if only one is to be explained")
+	case len(args) == 1 && e.object == "" && !strings.Contains(args[0], "/"):
+		return fmt.Errorf("explain needs RESOURCE/NAME, as in: dyncontroller explain pd-quorum pods/web; have only %q, and no --object", args[0])
 	case len(args) == 3:
 		return fmt.Errorf("write the object as one word: %s/%s", args[1], args[2])
 	case len(args) > 3:
 		return fmt.Errorf("explain takes RULE and RESOURCE/NAME, have %q", args)
 	}
-	if len(args) == 2 {
-		if _, _, err := parseObject(args[1]); err != nil {
+	if _, object := e.asked(args); object != "" {
+		if _, _, err := parseObject(object); err != nil {
 			return err
 		}
 	}
@@ -123,106 +144,160 @@ func (e *explaining) run(ctx context.Context, args []string) error {
 	if e.object != "" {
 		find = e.ofFiles
 	}
-	set, at, err := find(ctx, args)
+	rule, object := e.asked(args)
+	found, err := find(ctx, rule, object)
 	if err != nil {
 		return err
 	}
-	if at.memory, err = e.controller.remembered(ctx, at.object); err != nil {
-		return err
+	if rule == "" {
+		return e.explainAll(ctx, found)
 	}
-	answer, err := at.explain(ctx, set, e.now)
+	answer, err := e.explainRule(ctx, found, found.rules[0])
 	if err != nil {
 		return err
 	}
 	if e.output.Text == formatJSON {
-		err = writeJSON(e.Stdout, answer)
+		err = writeJSON(e.Stdout, answer.trace)
 	} else {
-		err = put(e.Stdout, "the explanation", e.painted(answer.Tree(), []lineColor{{bold, []string{"result "}}, {red, []string{"in the way"}}}))
+		err = e.show(answer.trace.Tree(), lineColor{bold, []string{"result "}}, lineColor{red, []string{"in the way"}})
+	}
+	return cmp.Or(err, endOf(answer))
+}
+
+// show writes an explanation for people.
+func (e *explaining) show(text string, colors ...lineColor) error {
+	return put(e.Stdout, "the explanation", e.painted(text, colors))
+}
+
+// explained is a rule as it was explained.
+type explained struct {
+	*subject
+	trace trace.Trace
+}
+
+// endOf is how a command ends that has explained rules.
+func endOf(all ...explained) error {
+	var missing, forbidden, wrong bool
+	for _, one := range all {
+		missing = missing || slices.ContainsFunc(one.trace.Obstacles, func(o trace.Obstacle) bool { return o.Kind == trace.NoObject })
+		forbidden = forbidden || one.forbidden
+		wrong = wrong || one.trace.Decision.Outcome == plan.Failed || slices.ContainsFunc(one.sets, one.explainsRefused)
 	}
 	switch {
-	case err != nil:
-		return err
-	case slices.ContainsFunc(answer.Obstacles, func(o trace.Obstacle) bool { return o.Kind == trace.NoObject }):
+	case missing:
 		return failure{code: exitUsage}
-	case at.forbidden:
+	case forbidden:
 		return failure{code: exitInternal} // The explanation says what is not known.
-	case answer.Decision.Outcome == plan.Failed, slices.ContainsFunc(answer.Sets, at.explainsRefused):
+	case wrong:
 		return errFinding
 	default:
 		return nil
 	}
 }
 
-// ofCluster finds the rule and the object in a cluster.
-func (e *explaining) ofCluster(ctx context.Context, args []string) (*rules.Set, *subject, error) {
-	target, err := e.reached(ctx, *e.cluster)
-	if err != nil {
-		return nil, nil, err
-	}
-	set, doubts, err := e.loadLive(ctx, target)
-	if err != nil {
-		return nil, nil, err
-	}
-	rule, err := findRule(set, args[0])
-	if err != nil && len(doubts) > 0 {
-		for _, doubt := range doubts { // It may be in one of those.
-			err = errors.Join(err, errors.New(doubt.String()))
-		}
-		return nil, nil, failure{exitFinding, err}
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	out, err := target.locate(ctx, args[1], rule.Watched())
-	if err != nil {
-		return nil, nil, err
-	}
-	out.rule, out.sets = rule, doubts.of(rule.Identity())
-	out.missing()
-	return set, out, target.review(ctx, set, out)
+// scene is what there is to explain.
+type scene struct {
+	set *rules.Set
+	// rules are those to explain: one, or all that watch the resource of the object.
+	rules   []*rules.Rule
+	doubts  doubtfuls
+	cluster *cluster // nil of files
+	at      *subject // for any of the rules
 }
 
-// ofFiles finds the rule and the object in files, which are a cluster of their own.
-func (e *explaining) ofFiles(_ context.Context, args []string) (*rules.Set, *subject, error) {
+// explainRule explains one of the rules.
+func (e *explaining) explainRule(ctx context.Context, found scene, rule *rules.Rule) (out explained, err error) {
+	out.subject = found.at.as(rule)
+	if found.cluster != nil {
+		out.sets = found.doubts.of(rule.Identity())
+		out.missing()
+		if err = found.cluster.review(ctx, found.set, out.subject); err != nil {
+			return out, err
+		}
+	}
+	if out.memory == nil || out.object.GVR != found.at.object.GVR {
+		if out.memory, err = e.controller.remembered(ctx, out.object); err != nil {
+			return out, err
+		}
+	}
+	out.trace, err = out.explain(ctx, found.set, e.now)
+	return out, err
+}
+
+// ofCluster finds the rules and the object in a cluster.
+func (e *explaining) ofCluster(ctx context.Context, written, object string) (out scene, err error) {
+	if out.cluster, err = e.reached(ctx, *e.cluster); err != nil {
+		return out, err
+	}
+	if out.set, out.doubts, err = e.loadLive(ctx, out.cluster); err != nil {
+		return out, err
+	}
+	if written == "" {
+		out.at, err = out.cluster.locate(ctx, object, watchedBy(out.set.Rules()...))
+		if _, other := findRule(out.set, object); err != nil && other == nil {
+			return out, failure{exitUsage, fmt.Errorf("%s is a rule: write the object behind it, as in: dyncontroller explain %[1]s pods/web", object)}
+		}
+		return out.withAll(), err
+	}
+	rule, err := findRule(out.set, written)
+	if err != nil && len(out.doubts) > 0 {
+		for _, doubt := range out.doubts { // It may be in one of those.
+			err = errors.Join(err, errors.New(doubt.String()))
+		}
+		return out, failure{exitFinding, err}
+	}
+	if err != nil {
+		return out, err
+	}
+	out.rules = []*rules.Rule{rule}
+	out.at, err = out.cluster.locate(ctx, object, watchedBy(rule))
+	return out, err
+}
+
+// ofFiles finds the rules and the object in files, which are a cluster of their own.
+func (e *explaining) ofFiles(_ context.Context, written, object string) (out scene, err error) {
 	objects, err := e.readObjects(e.object)
 	if err != nil {
-		return nil, nil, err
+		return out, err
 	}
-	at, err := chosen(objects, args[1:])
+	at, err := chosen(objects, written, object)
 	if err != nil {
-		return nil, nil, failure{exitUsage, err}
+		return out, failure{exitUsage, err}
 	}
 	evaluation, err := e.simulation(objects)
 	if err != nil {
-		return nil, nil, err
+		return out, err
 	}
 	evaluation.Object = objects[at]
 	evaluation.Beside = slices.Concat(objects[:at], objects[at+1:])
-	out := &subject{}
-	if out.rule, err = findRule(evaluation.Rules, args[0]); err != nil {
-		return nil, nil, err
-	}
-	if out.reader, out.object, err = evaluation.Reader(); err != nil {
-		return nil, nil, failure{exitUsage, err}
-	}
-	for _, watched := range out.rule.Watched() { // The version that the rule watches, if it watches the resource.
-		if watched.GroupResource() == out.object.GVR.GroupResource() {
-			out.object.GVR = watched
-			break
+	out.set, out.at = evaluation.Rules, &subject{}
+	if written != "" {
+		rule, err := findRule(out.set, written)
+		if err != nil {
+			return out, err
 		}
+		out.rules = []*rules.Rule{rule}
 	}
-	return evaluation.Rules, out, nil
+	if out.at.reader, out.at.object, err = evaluation.Reader(); err != nil {
+		return out, failure{exitUsage, err}
+	}
+	if written == "" {
+		out = out.withAll()
+	}
+	return out, nil
 }
 
 // chosen is the object of a file that the user means, which need not be said of one.
-func chosen(objects []map[string]any, written []string) (int, error) {
-	if len(written) == 0 {
-		if len(objects) > 1 {
-			return 0, fmt.Errorf("the file has %d objects: say which one with RESOURCE/NAME", len(objects))
-		}
+func chosen(objects []map[string]any, rule, written string) (int, error) {
+	switch {
+	case written == "" && len(objects) == 1:
 		return 0, nil
+	case written == "" && rule == "": // RESOURCE/NAME alone would be a rule.
+		return 0, fmt.Errorf("the file has %d objects: leave the one that you mean, and name a file with the others with --related", len(objects))
+	case written == "":
+		return 0, fmt.Errorf("the file has %d objects: say which one with RESOURCE/NAME", len(objects))
 	}
-	resource, name, err := parseObject(written[0])
+	resource, name, err := parseObject(written)
 	if err != nil {
 		return 0, err
 	}
@@ -232,7 +307,7 @@ func chosen(objects []map[string]any, written []string) (int, error) {
 		for _, o := range objects {
 			has = append(has, plan.Text(o, "kind")+" "+plan.Text(o, "metadata", "name"))
 		}
-		return 0, fmt.Errorf("the file has no %s; it has %s", written[0], strings.Join(has[:min(len(has), 10)], ", "))
+		return 0, fmt.Errorf("the file has no %s; it has %s", written, strings.Join(has[:min(len(has), 10)], ", "))
 	}
 	return at, nil
 }
@@ -251,49 +326,14 @@ func means(word string, of schema.GroupVersionResource, others ...string) bool {
 		(group == "" || group == of.Group || group == strings.TrimSuffix(of.Version+"."+of.Group, "."))
 }
 
-// findRule returns the one rule that the user means: a rule, with as much of where it is
-// before it as tells it apart.
+// findRule returns the one rule that the user means.
 func findRule(set *rules.Set, written string) (*rules.Rule, error) {
-	var found []*rules.Rule
-	var short, long []string
-	for _, rule := range set.Rules() {
-		short, long = append(short, rule.ID.Name), append(long, rule.ID.String())
-		if strings.HasSuffix("/"+fullName(rule.ID), "/"+written) {
-			found = append(found, rule)
-		}
+	id, err := pick("rule", written, set.IDs())
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		var apart []string // by as little as tells them apart
-		for _, rule := range found {
-			name := rule.ID.String()
-			if slices.ContainsFunc(found, func(other *rules.Rule) bool { return other != rule && other.ID.String() == name }) {
-				name = fullName(rule.ID)
-			}
-			apart = append(apart, name)
-		}
-		return nil, failure{exitUsage, fmt.Errorf("there are several rules %s: write one of %s", written, strings.Join(apart, ", "))}
-	case len(long) == 0:
-		return nil, failure{exitUsage, fmt.Errorf("there is no rule %q, there are none at all", written)}
-	}
-	names := short
-	if strings.Contains(written, "/") {
-		names = long
-	}
-	if near := document.Suggest(written, names); near != "" {
-		return nil, failure{exitUsage, fmt.Errorf("there is no rule %q; did you mean %s?", written, near)}
-	}
-	return nil, failure{exitUsage, fmt.Errorf("there is no rule %q; there are %d, such as %s", written, len(long), strings.Join(long[:min(len(long), 10)], ", "))}
-}
-
-// fullName is a rule with all that tells it apart from others.
-func fullName(id plan.Rule) string {
-	if id.Namespace == "" {
-		return id.Kind + "/" + id.String()
-	}
-	return id.Kind + "/" + id.Namespace + "/" + id.String()
+	all := set.Rules()
+	return all[slices.IndexFunc(all, func(rule *rules.Rule) bool { return rule.ID == id })], nil
 }
 
 // parseObject takes RESOURCE/NAME apart.
@@ -305,8 +345,11 @@ func parseObject(written string) (resource, name string, err error) {
 	return strings.ToLower(resource), name, nil
 }
 
-// completeRules offers the rules of --rules to the completion of a shell.
-func (e *explaining) completeRules(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// completeRules offers the rules of --rules to the completion of a shell, and then the objects of the cluster.
+func (e *explaining) completeRules(command *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 && e.object == "" {
+		return e.completeObject(command, word)
+	}
 	if len(args) > 0 || slices.Contains(e.rules, source.Stdin) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -36,7 +36,7 @@ func (e *explaining) loadLive(ctx context.Context, target *cluster) (*rules.Set,
 		return files, nil, nil
 	}
 	options.Params = nil
-	objects, err := target.setObjects(ctx)
+	objects, err := target.setObjects(ctx, "")
 	if err != nil {
 		return nil, nil, unread(err)
 	}

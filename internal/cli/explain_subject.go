@@ -13,6 +13,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
@@ -36,8 +37,10 @@ type subject struct {
 	// unserved are resources of the rule that the API server does not have.
 	unserved  map[schema.GroupVersionResource]bool
 	obstacles []trace.Obstacle
-	// answers are what the rules have read of the cluster, by the question.
+	// answers are what the rules have read of the cluster, by the question, and objects the object in the versions that were read, nil
+	// where there is none.
 	answers map[string][]map[string]any
+	objects map[schema.GroupVersionResource]map[string]any
 	// unseen says that the object itself could not be read, which is among the obstacles.
 	unseen bool
 	// forbidden says that the caller may not read the object, or another one that the rule reads.
@@ -105,16 +108,59 @@ func (s *subject) get(ctx context.Context) (map[string]any, error) {
 	case err != nil:
 		return nil, unread(err)
 	case object == nil:
-		return nil, failure{exitUsage, fmt.Errorf("there is no %s in the cluster", s.object)}
+		return nil, failure{exitUsage, fmt.Errorf("there is no %s in the cluster%s", s.object, s.elsewhere(ctx))}
 	}
 	return object, nil
+}
+
+// elsewhere says in which other namespaces there is an object of that name, as far as the user may know.
+func (s *subject) elsewhere(ctx context.Context) string {
+	if s.object.Namespace == "" {
+		return ""
+	}
+	var found []string
+	named := fields.OneTermEqualSelector("metadata.name", s.object.Name).String()
+	_ = s.reader.List(ctx, plan.Selection{GVR: s.object.GVR, FieldSelector: named}, func(object map[string]any) error { // Else nothing is said.
+		found = append(found, plan.Text(object, "metadata", "namespace"))
+		return nil
+	})
+	if len(found) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; there is one in %s: add -n %s", strings.Join(found[:min(3, len(found))], ", "), found[0])
+}
+
+var errFirst = errors.New("the first one is enough")
+
+// first reads the first object of the resource, whatever its name, in the namespace.
+func (s *subject) first(ctx context.Context) (object map[string]any, err error) {
+	err = s.reader.List(ctx, plan.Selection{GVR: s.object.GVR, Namespace: s.object.Namespace}, func(found map[string]any) error {
+		object = found
+		return errFirst
+	})
+	resource := plan.ResourceName(s.object.GVR)
+	switch {
+	case object != nil:
+		return object, nil
+	case err != nil:
+		return nil, unread(err)
+	case s.object.Namespace != "":
+		return nil, failure{exitUsage, fmt.Errorf("there are no %s in the namespace %s; say with -n in which one there are", resource, s.object.Namespace)}
+	default:
+		return nil, failure{exitUsage, fmt.Errorf("there are no %s in the cluster", resource)}
+	}
+}
+
+// serves reports whether the API server does.
+func (s *subject) serves(gvr schema.GroupVersionResource) bool {
+	return slices.ContainsFunc(s.served, func(r metav1.APIResource) bool { return gvrOf(r) == gvr })
 }
 
 // missing tells which resources of the rule are not served.
 func (s *subject) missing() {
 	s.unserved = map[schema.GroupVersionResource]bool{}
 	look := func(gvr schema.GroupVersionResource, what string) {
-		if s.unserved[gvr] || slices.ContainsFunc(s.served, func(r metav1.APIResource) bool { return gvrOf(r) == gvr }) {
+		if s.unserved[gvr] || s.serves(gvr) {
 			return
 		}
 		s.unserved[gvr] = true
@@ -226,9 +272,6 @@ func (s *subject) explain(ctx context.Context, set *rules.Set, now time.Time) (t
 			}
 		}
 	}
-	if s.answers == nil { // They are the same for each rule.
-		s.answers = map[string][]map[string]any{}
-	}
 	reads := &liveSource{ctx: ctx, subject: s}
 	snapshot := rules.Snapshot{GVR: s.object.GVR, Gone: s.object, Now: now, Kinds: kinds, Related: reads, State: state}
 	if err := s.see(ctx, own, &snapshot); err != nil {
@@ -246,6 +289,14 @@ func (s *subject) explain(ctx context.Context, set *rules.Set, now time.Time) (t
 		out.Obstacles = slices.DeleteFunc(out.Obstacles, func(o trace.Obstacle) bool { return o.Kind == trace.NoObject })
 		out.Decision, out.Condition, out.Actions, out.Requests = trace.Decision{}, trace.Condition{}, nil, nil
 	}
+	if limits := s.rule.Limits(); s.memory == nil && len(out.Requests) > 0 && out.Decision.Outcome == plan.Matched && !s.rule.Audited() {
+		switch {
+		case s.rule.Rollout() != nil:
+			s.obstacle(trace.Unknown, "the rule comes in waves: dyncontroller report, or --controller, tells whether it is the object's turn, and whether the rule is paused")
+		case limits != nil && !limits.Everything():
+			s.obstacle(trace.Unknown, "the rule has limits: dyncontroller report, or --controller, tells whether it is paused")
+		}
+	}
 	out.Obstacles = slices.Concat(s.obstacles, out.Obstacles)
 	out.Controller, out.Sets = s.memory, s.sets
 	return out, nil
@@ -256,10 +307,15 @@ func (s *subject) see(ctx context.Context, own *rules.Set, snapshot *rules.Snaps
 	if s.unseen = s.unserved[s.object.GVR]; s.unseen {
 		return nil
 	}
-	if snapshot.Object, err = s.reader.Get(ctx, s.object.GVR, s.object.Namespace, s.object.Name); err != nil {
-		s.unseen = true
-		return s.blocked(err)
+	object, known := s.objects[s.object.GVR]
+	if !known {
+		if object, err = s.reader.Get(ctx, s.object.GVR, s.object.Namespace, s.object.Name); err != nil {
+			s.unseen = true
+			return s.blocked(err)
+		}
+		s.objects[s.object.GVR] = object
 	}
+	snapshot.Object = object
 	if snapshot.Object == nil {
 		return nil
 	}

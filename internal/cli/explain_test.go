@@ -190,6 +190,41 @@ spec:
 	}
 }
 
+// TestExplainAll holds what is told of all rules of an object in a cluster, and how that ends.
+func TestExplainAll(t *testing.T) {
+	api := newAPIServer(t)
+	api.configMap("a", map[string]any{"color": "red"})
+	rules := ruleFile(t, colors("blue")+missing)
+	tests := map[string]struct {
+		reason, object string
+		code           int
+		want           string
+	}{
+		"Rules": {
+			"Each rule that watches it.", "configmaps/a", exitClean,
+			"object  configmaps default/a\n\nshop/color (FILE:9:11)\n  matched\n  would merge configmaps default/a: data.color: \"red\" -> \"blue\"\n" +
+				"  would record Normal event Painted on configmaps default/a: it was red\n",
+		},
+		"NoObject": {"It is not there.", "configmaps/b", exitUsage, "object  configmaps default/b\n\nshop/color (FILE:9:11)\n  not asked: there is no configmaps default/b\n"},
+		"Unserved": {
+			"It is of a resource that a rule waits for.", "widgets/w", exitClean,
+			"object  widgets default/w\n\nshop/missing (FILE:15:11)\n" +
+				"  not asked: the API server does not serve widgets.v1.example.com, which the rule watches: its CRD is not installed, or does not have this version; the rule waits for it\n" +
+				"  in the way: the object was not seen, so the rule cannot be asked (unknown)\n",
+		},
+		"Rule": {"It is a rule.", "shop/color", exitUsage, "dyncontroller: shop/color is a rule: write the object behind it, as in: dyncontroller explain shop/color pods/web\n"},
+		"Typo": {"It is neither.", "configmap/a/b", exitUsage, "dyncontroller: want RESOURCE/NAME, such as pods/web, have \"configmap/a/b\"\nRun 'dyncontroller explain --help' for usage.\n"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := invoke(t, "explain", tc.object, "--kubeconfig", api.kubeconfig(), "--rules", rules)
+			if diff := cmp.Diff(tc.want, strings.ReplaceAll(stdout+stderr, rules, "FILE")); diff != "" || code != tc.code {
+				t.Errorf("%s want exit code %d, have %d (-want +have):\n%s", tc.reason, tc.code, code, diff)
+			}
+		})
+	}
+}
+
 func errorOf(err error) string {
 	if err == nil {
 		return ""

@@ -190,7 +190,7 @@ func TestRunAsks(t *testing.T) {
 	}
 	r := start(t, "-f", shopRules(t, "shosp", "replcas"), "--kubeconfig", (&shopServer{}).kubeconfig(t))
 	r.says(`msg="rules have a warning"`)
-	r.says("did you mean")
+	r.says("write resource: shops")
 	r.ready()
 	r.finish()
 }

@@ -17,6 +17,7 @@ func TestForbidden(t *testing.T) {
 		"Diff":     {"A difference may be there.", []string{"diff", "--cache-sync-timeout=1s"}, exitUsage, "configmaps is forbidden: you cannot list them"},
 		"DiffJSON": {"In no format.", []string{"diff", "--cache-sync-timeout=1s", "-o", "json"}, exitUsage, "configmaps is forbidden: you cannot list them"},
 		"Explain":  {"The rule may match.", []string{"explain", "color", "configmaps/a", "--namespace", "default"}, exitInternal, "you may not get it"},
+		"All":      {"Any of the rules may.", []string{"explain", "configmaps/a", "--namespace", "default"}, exitInternal, "you may not get it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -79,6 +79,7 @@ spec:
 			{"eval", "--expression", "int(object.metadata.annotations.note)", "--object", "pod.yaml"},
 			{"eval", "--expression", hostile, "--object", "pod.yaml"},
 			{"explain", "r", "pods/a", "-n", "b", "--rules", path, "--object", "pod.yaml"},
+			{"explain", "--rules", path, "--object", "pod.yaml"},
 			{"explain", hostile, "pods/a", "--rules", path, "--object", "pod.yaml"},
 			{"graph", path, "-o", "dot"},
 			{"graph", path, "-o", "mermaid"},

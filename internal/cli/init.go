@@ -20,6 +20,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/scaffold"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/crd"
@@ -39,24 +40,40 @@ func newInit(p Process) *cobra.Command {
 		Use:   "init DIRECTORY (RESOURCE/NAME | --object FILE | [RESOURCE] --crds PATH)",
 		Short: "Write a first rule with its test",
 		Long: `Write a rule set that works, an object, a test, and its golden into a directory, to
-begin with: for an object of a cluster, for one in a file, or for a resource that
-a CustomResourceDefinition defines. The CRD is written too, so that fields and types
+begin with: for an object of a cluster, or the first one of a resource, for one in a
+file, or for a resource that a CustomResourceDefinition defines. The CRD is written too, so that fields and types
 are checked. Values of a Secret are replaced. Files that exist are not touched.
 
 Exit code: 0; 1 if the test does not pass; 2 for wrong usage, or if a file exists that
 is different; 3 if the cluster cannot be asked.`,
 		Example: `  dyncontroller init rules/ deployments/web --namespace shop
+  dyncontroller init rules/ deployments
   dyncontroller init rules/ --object pod.yaml
   dyncontroller init rules/ httproutes --crds crds/`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
+			switch {
+			case len(args) == 0:
 				return errors.New("init needs a DIRECTORY to write to, as in: dyncontroller init rules/ deployments/web")
+			case len(args) == 3:
+				return fmt.Errorf("init takes a DIRECTORY and RESOURCE/NAME, as in: dyncontroller init %s %s/%s", args[0], args[1], args[2])
+			case len(args) > 3:
+				return errors.New("init takes a DIRECTORY and RESOURCE/NAME, as in: dyncontroller init rules/ deployments/web")
 			}
 			return nil
 		},
 		RunE: func(command *cobra.Command, args []string) error {
 			s.directory = args[0]
 			return s.run(command.Context(), args[1:])
+		},
+		ValidArgsFunction: func(command *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			switch len(args) {
+			case 0:
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			case 1:
+				return p.completeObject(command, word)
+			default:
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
 		},
 	}
 	flags := command.Flags()
@@ -157,20 +174,29 @@ func (s *starting) input(ctx context.Context, args []string) (out scaffold.Input
 	return scaffold.ForCRD(named[0]), nil
 }
 
-// live reads an object of the cluster, and its CRD if it has one that may be read.
+// live reads an object of the cluster, the first one if only its resource is given, and its CRD if it has one that may be read.
 func (s *starting) live(ctx context.Context, written string) (out scaffold.Input, err error) {
 	target, err := s.reached(ctx, *s.cluster)
 	if err != nil {
 		return out, err
 	}
+	unnamed := !strings.Contains(written, "/")
+	if unnamed {
+		written += "/any"
+	}
 	at, err := target.locate(ctx, written, nil)
 	if err != nil {
 		return out, err
 	}
-	object, err := at.get(ctx)
+	read := at.get
+	if unnamed {
+		read = at.first
+	}
+	object, err := read(ctx)
 	if err != nil {
 		return out, err
 	}
+	at.object.Name, at.object.Namespace = plan.Text(object, "metadata", "name"), plan.Text(object, "metadata", "namespace")
 	return scaffold.ForObject(object, at.definitions(ctx)), nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
@@ -52,10 +53,7 @@ func TestMetricsHandler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked []engine.Key
-			handler := metricsHandler(byAddress(tc.listens), metrics, explainHandler(func(key engine.Key) trace.Memory {
-				asked = append(asked, key)
-				return trace.Memory{Records: []trace.Record{{Rule: plan.Rule{Set: "s", Name: "r"}, Outcome: plan.Matched}}}
-			}, nil), tc.profiling)
+			handler := metricsHandler(byAddress(tc.listens), metrics, explainHandler(&remembering{asked: &asked}), tc.profiling)
 			request := httptest.NewRequestWithContext(t.Context(), cmp.Or(tc.method, http.MethodGet), tc.path, nil)
 			request.Host = tc.host
 			recorder := httptest.NewRecorder()
@@ -75,6 +73,17 @@ func TestMetricsHandler(t *testing.T) {
 			}
 		})
 	}
+}
+
+// remembering answers for an operator, and notes what it is asked for.
+type remembering struct {
+	*operator.Operator
+	asked *[]engine.Key
+}
+
+func (r *remembering) Recorded(key engine.Key) trace.Memory {
+	*r.asked = append(*r.asked, key)
+	return trace.Memory{Records: []trace.Record{{Rule: plan.Rule{Set: "s", Name: "r"}, Outcome: plan.Matched}}}
 }
 
 // TestProfiles holds what is served of a process that is asked to be profiled.

@@ -11,7 +11,7 @@ import (
 // forAuthors are what the program of an image has not got, so that it links no simulated cluster.
 func forAuthors(Process) []*cobra.Command {
 	var out []*cobra.Command
-	for _, name := range []string{"validate", "test", "eval", "diff", "explain", "init", "record", "graph", "functions", "schema", "rbac"} {
+	for _, name := range []string{"validate", "test", "eval", "diff", "report", "explain", "status", "suspend", "resume", "init", "record", "graph", "functions", "schema", "rbac"} {
 		run := func(*cobra.Command, []string) error {
 			return failure{exitUsage, fmt.Errorf("%s is not part of the operator's program, which is built for images; use that of make build", name)}
 		}
@@ -19,3 +19,6 @@ func forAuthors(Process) []*cobra.Command {
 	}
 	return out
 }
+
+// completeCluster is for shells, and an image has no user at one.
+func (Process) completeCluster(*cobra.Command) {}

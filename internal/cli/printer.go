@@ -12,6 +12,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
@@ -42,7 +43,7 @@ func (p *printer) cleanedUp(r cleanup.Report) {
 }
 
 // Wrote implements [engine.Observer].
-func (p *printer) Wrote(operation plan.Operation, class write.Class) {
+func (p *printer) Wrote(_ engine.Key, operation plan.Operation, class write.Class) {
 	if class.Failed() {
 		return
 	}
@@ -69,7 +70,7 @@ func machineWrite(operation plan.Operation, class write.Class, dryRun bool) map[
 // Recorded implements [engine.Observer].
 func (p *printer) Recorded(event plan.Event, _ error) {
 	if p.dryRun {
-		p.print(event.Regarding, describeEvent(event.Type, event.Reason, event.Regarding.String(), event.Rule.String(), event.Message),
+		p.print(event.Regarding, describeEvent(event.Type, event.Reason, event.Regarding.String(), "", event.Rule.String(), event.Message),
 			map[string]any{"action": "would record", "rules": ruleNames(event.Rule), "event": map[string]string{
 				"type": event.Type, "reason": event.Reason, "message": event.Message,
 			}}, false)
@@ -84,8 +85,8 @@ func ruleNames(rules ...plan.Rule) []string {
 	return out
 }
 
-func describeEvent(kind, reason, object, rule, message string) string {
-	return printable.Sprintf("would record %s event %s on %s\n  %s: %s\n", kind, reason, object, rule, message)
+func describeEvent(kind, reason, object, remark, rule, message string) string {
+	return printable.Sprintf("would record %s event %s on %s%s\n  %s: %s\n", kind, reason, object, remark, rule, message)
 }
 
 // print shows what happened to an object, in one form or the other.
@@ -135,11 +136,17 @@ func describeReport(report engine.Report, refused []error, cleaned int, dryRun b
 	if report.Audited > 0 {
 		written += fmt.Sprintf(", %d in mode Audit not made", report.Audited)
 	}
-	fmt.Fprintf(&b, "%s, %s\n", written, document.Count(len(failures), "failure"))
+	summary := written + ", " + document.Count(len(failures), "failure")
+	if deferred := lines(report.Deferred); len(deferred) > 0 {
+		b.WriteString(strings.Join(document.Few(deferred, mostDeferred), "\n") + "\n")
+		summary += fmt.Sprintf(", %d waiting", len(deferred))
+	}
+	b.WriteString(summary + "\n")
 	if cleaned > 0 {
 		fmt.Fprintf(&b, "%s after rules that are gone\n", document.Count(cleaned, "cleanup"))
 	}
 	// What the only write was to may be gone, by a rule that deleted it.
+	report.Deferred = nil // It is told already.
 	b.WriteString(describeIdle(report, len(failures)+report.Written+report.Simulated+report.Audited+cleaned > 0))
 	return b.String()
 }
@@ -150,6 +157,9 @@ func describeIdle(report engine.Report, cameOf bool) string {
 	if report.Waiting > 0 {
 		out = fmt.Sprintf("%s not waited for: a rule with \"for\" acts only once its condition has held for so long\n", document.Count(report.Waiting, "object"))
 	}
+	if n := len(lines(report.Deferred)); n > 0 {
+		out += fmt.Sprintf("%s not waited for: a rule with \"rollout\" writes for them in a later wave\n", document.Count(n, "object"))
+	}
 	if report.Objects == 0 && !cameOf {
 		out += "no object is selected: check the namespaces and selectors of the rules\n"
 	}
@@ -158,15 +168,7 @@ func describeIdle(report engine.Report, cameOf bool) string {
 
 // failureLines has each failure once, however often it was tried.
 func failureLines(report engine.Report, refused []error) []string {
-	var out []string
-	for _, failure := range report.Failures {
-		object := plan.Object{GVR: failure.Key.GVR, Namespace: failure.Key.Namespace, Name: failure.Key.Name}
-		parts := []string{"failed " + object.String()}
-		for _, rule := range failure.Rules {
-			parts = append(parts, rule.String())
-		}
-		out = append(out, strings.Join(append(parts, failure.Err.Error()), ": "))
-	}
+	out := lines(report.Failures)
 	for _, status := range report.Unlisted {
 		out = append(out, fmt.Sprintf("failed listing %s: %v", status.Key, status.Err))
 	}
@@ -175,6 +177,25 @@ func failureLines(report engine.Report, refused []error) []string {
 	}
 	if report.Unkept != nil {
 		out = append(out, fmt.Sprintf("failed housekeeping: %v", report.Unkept))
+	}
+	out = printable.Lines(out)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// mostDeferred is how many objects are named that wait for a wave: there may be many, and nothing is wrong with them.
+const mostDeferred = 10
+
+// lines say what could not be done, or not yet, each once.
+func lines(failures []engine.Failure) []string {
+	var out []string
+	for _, failure := range failures {
+		object := plan.Object{GVR: failure.Key.GVR, Namespace: failure.Key.Namespace, Name: failure.Key.Name}
+		parts := []string{limit.HoldOf(failure.Err).String() + " " + object.String()}
+		for _, rule := range failure.Rules {
+			parts = append(parts, rule.String())
+		}
+		out = append(out, strings.Join(append(parts, failure.Err.Error()), ": "))
 	}
 	out = printable.Lines(out)
 	slices.Sort(out)
@@ -211,7 +232,7 @@ func cleanupVerb(r cleanup.Report) string {
 // changeColors are those of lines of what rules decide, and what is written.
 var changeColors = []lineColor{
 	{green, []string{"  matched "}},
-	{red, []string{"  failed ", "  withheld ", "  refused ", "refused: ", "failed "}},
+	{red, []string{"  failed ", "  withheld ", "  refused ", "refused: ", "failed ", "paused "}},
 	{bold, []string{"would ", "patched ", "created ", "deleted "}},
 }
 

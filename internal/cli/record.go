@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/scaffold"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
@@ -42,6 +42,12 @@ a file exists; 3 if the cluster cannot be asked.`,
 		RunE: func(command *cobra.Command, args []string) error {
 			return e.record(command.Context(), args[0], directory)
 		},
+		ValidArgsFunction: func(command *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return p.completeObject(command, word)
+		},
 	}
 	flags := command.Flags()
 	flags.StringArrayVarP(&e.rules, "rules", "f", nil, "`PATH` of the rules: a file or a directory; may be repeated")
@@ -64,11 +70,7 @@ func (e *explaining) record(ctx context.Context, written, directory string) erro
 	if err != nil {
 		return err
 	}
-	var watched []schema.GroupVersionResource
-	for _, rule := range set.Rules() {
-		watched = append(watched, rule.Watched()...)
-	}
-	at, err := target.locate(ctx, written, watched)
+	at, err := target.locate(ctx, written, watchedBy(set.Rules()...))
 	if err != nil {
 		return err
 	}
@@ -76,13 +78,14 @@ func (e *explaining) record(ctx context.Context, written, directory string) erro
 	if err != nil {
 		return err
 	}
-	for _, rule := range set.Rules() {
-		if !slices.Contains(rule.Watched(), at.object.GVR) {
-			continue
-		}
-		at.rule = rule
-		at.missing()
-		asked, err := at.explain(ctx, set, e.now)
+	watching := slices.DeleteFunc(set.Rules(), func(rule *rules.Rule) bool { return !slices.Contains(rule.Watched(), at.object.GVR) })
+	if len(watching) == 0 {
+		return failure{exitUsage, fmt.Errorf("no rule watches %s", at.object.GVR.GroupResource())}
+	}
+	for _, rule := range watching {
+		one := at.as(rule)
+		one.missing()
+		asked, err := one.explain(ctx, set, e.now)
 		if err != nil {
 			return err
 		}
@@ -91,9 +94,6 @@ func (e *explaining) record(ctx context.Context, written, directory string) erro
 				return internal(fmt.Errorf("what rules read of the cluster cannot be recorded: %s", o.Text))
 			}
 		}
-	}
-	if at.rule == nil {
-		return failure{exitUsage, fmt.Errorf("no rule watches %s", at.object.GVR.GroupResource())}
 	}
 	name := strings.Join([]string{at.object.GVR.Resource, at.object.Name}, "-")
 	test := scaffold.Test{Name: name, Case: "as recorded of " + written, Now: e.now.UTC().Format(time.RFC3339)}

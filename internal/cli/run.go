@@ -50,6 +50,9 @@ DYNCONTROLLER_KUBE_API_QPS) and a key of the --config file (kube-api-qps: 50),
 in this order of precedence. Without a kubeconfig, the service account of the
 pod is used.
 
+With --once, at most one wave of a rollout is carried out. What waits for a later one
+is told, and is no failure.
+
 Exit code: 0 after an interrupt, or with --once when all has settled; 1 if the
 rules are wrong at the start, or with --once if a write failed, a rule could
 not be evaluated, a resource could not be listed or something could not be
@@ -223,6 +226,7 @@ func (s *service) once(ctx context.Context, set *rules.Set) error {
 		data, err := json.Marshal(map[string]any{
 			"objects": report.Objects, "written": report.Written, "simulated": report.Simulated, "audited": report.Audited, "waiting": report.Waiting,
 			"cleanedUp": s.show.cleaned.Load(), "failures": append([]string{}, failureLines(report, refused)...),
+			"waitingForWave": append([]string{}, lines(report.Deferred)...),
 		})
 		if err != nil {
 			return internal(fmt.Errorf("encoding the report: %w", err))
@@ -258,7 +262,7 @@ func (s *service) settle(ctx context.Context, set *rules.Set) (out settlement, e
 	}
 	var objects []source.Object
 	if s.settings.FromCluster {
-		if objects, err = s.cluster.setObjects(ctx); err != nil {
+		if objects, err = s.cluster.setObjects(ctx, ""); err != nil {
 			return out, internal(err)
 		}
 	}
@@ -277,6 +281,7 @@ func (s *service) settle(ctx context.Context, set *rules.Set) (out settlement, e
 		report.Audited += one.Audited
 		report.Waiting += one.Waiting
 		report.Failures = append(report.Failures, one.Failures...)
+		report.Deferred = append(report.Deferred, one.Deferred...)
 		report.Unlisted = append(report.Unlisted, one.Unlisted...)
 		report.TimedOut = report.TimedOut || one.TimedOut
 		report.Unkept = errors.Join(report.Unkept, one.Unkept)

@@ -134,7 +134,7 @@ func TestOnce(t *testing.T) {
 			args:   []string{"-o", "json"},
 			stdout: `{"action":"patched","changes":[{"after":"blue","before":"red","path":"data.color","rule":"shop/color"}],` +
 				`"name":"a","namespace":"default","resource":"configmaps.v1","rules":["shop/color"],"type":"merge"}` + "\n" +
-				`{"audited":0,"cleanedUp":0,"failures":[],"objects":1,"simulated":0,"waiting":0,"written":1}` + "\n",
+				`{"audited":0,"cleanedUp":0,"failures":[],"objects":1,"simulated":0,"waiting":0,"waitingForWave":[],"written":1}` + "\n",
 			requests: []string{"PATCH /api/v1/namespaces/default/configmaps/a", "POST /apis/events.k8s.io/v1/namespaces/default/events"},
 			color:    "blue",
 		},
@@ -146,7 +146,7 @@ func TestOnce(t *testing.T) {
 				`"name":"a","namespace":"default","resource":"configmaps.v1","rules":["shop/color"],"type":"merge"}` + "\n" +
 				`{"action":"would record","event":{"message":"it was red","reason":"Painted","type":"Normal"},` +
 				`"name":"a","namespace":"default","resource":"configmaps.v1","rules":["shop/color"]}` + "\n" +
-				`{"audited":0,"cleanedUp":0,"failures":[],"objects":1,"simulated":1,"waiting":0,"written":0}` + "\n",
+				`{"audited":0,"cleanedUp":0,"failures":[],"objects":1,"simulated":1,"waiting":0,"waitingForWave":[],"written":0}` + "\n",
 			color: "red",
 		},
 		"a refused write": {

@@ -3,13 +3,11 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"os"
 	"slices"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -29,14 +26,10 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/client"
-	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/trace"
 )
 
 // service is a run: rules that change, and the servers that tell how they are doing, or with --once neither.
@@ -65,8 +58,8 @@ type service struct {
 	unfit   bool
 }
 
-// newService is given what shows changes, nil for nothing, and what wraps the writers, nil for nothing: see [operator.Options].
-func newService(target *cluster, settings config.Config, p Process, log *slog.Logger, show *printer, wrap func(cleanup.Writer, *live.Reader) cleanup.Writer) (s *service, err error) {
+// newService is given what shows changes, nil for nothing, and how the options of the operator are set besides, nil for not.
+func newService(target *cluster, settings config.Config, p Process, log *slog.Logger, show *printer, set func(*operator.Options)) (s *service, err error) {
 	s = &service{cluster: target, settings: settings, version: p.version(), log: log, show: show}
 	s.metrics = telemetry.NewMetrics(s.version, func() telemetry.Snapshot { return s.operator.Measure() })
 	options := rules.Options{
@@ -81,7 +74,10 @@ func newService(target *cluster, settings config.Config, p Process, log *slog.Lo
 	s.options = operator.Options{
 		Cluster:  operator.Cluster{Config: target.config, Namespace: target.namespace, Discovery: target.discovery},
 		Settings: settings, Rules: options, Cleaned: s.cleaned, Changed: s.inEffect.Store, Access: p.Access,
-		Instance: plan.FieldManager + "-" + cmp.Or(host, "unknown"), Log: log, Clock: clock.RealClock{}, Writer: wrap,
+		Instance: plan.FieldManager + "-" + cmp.Or(host, "unknown"), Log: log, Clock: clock.RealClock{},
+	}
+	if set != nil {
+		set(&s.options)
 	}
 	if show != nil {
 		s.options.Observers = append(s.options.Observers, s.show)
@@ -258,11 +254,11 @@ func (s *service) note(set *rules.Set, trouble error, unfit bool) {
 // reloaded takes what has become of files that changed, or of the schemas of the
 // cluster: see [source.Files.Watch].
 func (s *service) reloaded(set *rules.Set, wrong error) {
-	before := map[plan.Rule]string{}
+	before := map[plan.Rule]*rules.Rule{}
 	s.mu.Lock()
 	active := s.active
 	for _, rule := range s.active.Rules() {
-		before[rule.ID] = rule.Digest()
+		before[rule.ID] = rule
 	}
 	s.mu.Unlock()
 	if set != nil {
@@ -275,9 +271,11 @@ func (s *service) reloaded(set *rules.Set, wrong error) {
 		logFindings(s.log, set, active)
 		changed, kept := 0, 0
 		for _, rule := range set.Rules() {
-			if digest, had := before[rule.ID]; digest == rule.Digest() {
+			switch earlier := before[rule.ID]; {
+			case earlier == nil:
+			case rule.Same(earlier):
 				kept++
-			} else if had {
+			default:
 				changed++
 			}
 		}
@@ -310,7 +308,7 @@ func mistakes(err error) []error {
 func (s *service) serveMetrics(ctx context.Context, address string) (*telemetry.Server, error) {
 	listen := s.settings.Listen
 	handler := func(protect protection) http.Handler {
-		return metricsHandler(protect, s.metrics.Handler(), explainHandler(s.operator.Recorded, s.operator.Version), listen.Profiling)
+		return metricsHandler(protect, s.metrics.Handler(), explainHandler(s.operator), listen.Profiling)
 	}
 	if !listen.Secure {
 		return telemetry.Serve(ctx, address, handler(byAddress(address)))
@@ -324,75 +322,6 @@ func (s *service) serveMetrics(ctx context.Context, address string) (*telemetry.
 		certificates = telemetry.CertificatesIn(listen.CertDir, s.log)
 	}
 	return telemetry.ServeTLS(ctx, address, handler(filter.Protect), certificates, s.log)
-}
-
-// protection has a handler answer only who may get the path; it is nil where nobody may.
-type protection func(path string, handler http.Handler) http.Handler
-
-// byAddress serves the metrics to anybody, and the rest where only the same host or Pod can reach the address. A page in
-// a browser there may be anybody's, whose name has been made to lead here: it asks for that name, and is refused.
-func byAddress(address string) protection {
-	return func(path string, handler http.Handler) http.Handler {
-		if path == "/metrics" {
-			return handler
-		}
-		if !telemetry.Loopback(address) {
-			return nil
-		}
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !telemetry.Loopback(r.Host) {
-				http.Error(w, "ask by the name localhost, or by the address, and with the port", http.StatusForbidden)
-				return
-			}
-			handler.ServeHTTP(w, r)
-		})
-	}
-}
-
-func metricsHandler(protect protection, metrics, explain http.Handler, profiling bool) http.Handler {
-	mux := http.NewServeMux()
-	handle := func(pattern, path string, handler http.Handler) {
-		if handler = protect(path, handler); handler != nil {
-			mux.Handle("GET "+pattern, handler)
-		}
-	}
-	handle("/metrics", "/metrics", metrics)
-	handle("/explain", "/explain", explain)
-	if profiling {
-		for name, handler := range map[string]http.HandlerFunc{
-			"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
-		} {
-			handle("/debug/pprof/"+name, "/debug/pprof", handler)
-		}
-	}
-	return mux
-}
-
-// explainHandler tells what is remembered of one object, or which version of a set object is in effect.
-func explainHandler(recorded func(engine.Key) trace.Memory, version func(source.Key) trace.Set) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked := r.URL.Query()
-		answer := func(value any) {
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("X-Content-Type-Options", "nosniff")
-			// Whoever asked may have gone; there is nobody else to tell.
-			_ = json.NewEncoder(w).Encode(value)
-		}
-		if name := asked.Get("set"); name != "" {
-			answer(version(source.Key{Kind: asked.Get("kind"), Namespace: asked.Get("namespace"), Name: name}))
-			return
-		}
-		key := engine.Key{
-			GVR:       schema.GroupVersionResource{Group: asked.Get("group"), Version: asked.Get("version"), Resource: asked.Get("resource")},
-			Namespace: asked.Get("namespace"), Name: asked.Get("name"),
-		}
-		if key.GVR.Version == "" || key.GVR.Resource == "" || key.Name == "" {
-			http.Error(w, "version, resource and name must be given, as in "+
-				"/explain?group=apps&version=v1&resource=deployments&namespace=shop&name=web", http.StatusBadRequest)
-			return
-		}
-		answer(recorded(key))
-	})
 }
 
 // checks is what readiness depends on: rules are in effect, and of every cache of the

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression/value"
@@ -84,23 +85,21 @@ func (e *evaluation) setPeriod(expression bool) error {
 func (e *evaluation) tellTimeline(ctx context.Context, evaluation simulate.Evaluation, first bool) error {
 	limits := simulate.DefaultTimelineLimits()
 	told, err := evaluation.Timeline(ctx, e.period.to, limits)
+	if len(told.Moments) > 0 || err == nil {
+		if err := e.show(machineTimeline(told), describeTimeline(told, limits), first); err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		return withoutTimeline(err)
 	}
-	if err := e.show(machineTimeline(told), describeTimeline(told, limits), first); err != nil {
-		return err
-	}
 	var decisions []scenario.Decision
 	var writes []scenario.Write
-	failures := 0
+	var failures []scenario.Failure
 	for _, m := range told.Moments {
-		decisions, writes = append(decisions, m.Decision), append(writes, m.Writes...)
-		failures += len(m.Failures)
+		decisions, writes, failures = append(decisions, m.Decision), append(writes, m.Writes...), append(failures, m.Failures...)
 	}
-	if err := e.findings(decisions, writes); err != nil || failures == 0 {
-		return err
-	}
-	return errFinding
+	return e.findings(decisions, writes, failures)
 }
 
 // withoutTimeline is why there is no time line. Of rules that do not come to rest it shows the writes.
@@ -122,13 +121,26 @@ func machineTimeline(t simulate.Timeline) any {
 		Reason   string           `json:"reason,omitempty"`
 		Writes   []map[string]any `json:"writes,omitempty"`
 		Events   []scenario.Event `json:"events,omitempty"`
+		Audited  []scenario.Event `json:"auditedEvents,omitempty"`
 		Failures []string         `json:"failures,omitempty"`
+		Paused   []string         `json:"paused,omitempty"`
+		Waiting  []string         `json:"waiting,omitempty"`
 	}
 	moments := []moment{}
 	for _, m := range t.Moments {
 		out := moment{
 			At: m.At, Rule: m.Rule, Watched: m.Watched, Outcome: string(m.Decision.Outcome), Mode: string(m.Decision.Mode), Reason: m.Decision.Reason,
-			Events: m.Events, Failures: m.Failures,
+			Events: m.Events, Audited: m.AuditedEvents,
+		}
+		for _, f := range m.Failures {
+			switch f.Hold {
+			case limit.HoldWave:
+				out.Waiting = append(out.Waiting, f.Error)
+			case limit.HoldPause:
+				out.Paused = append(out.Paused, f.Error)
+			case limit.HoldNone, limit.HoldPasses:
+				out.Failures = append(out.Failures, f.Error)
+			}
 		}
 		for _, w := range m.Writes {
 			machine := machineWrite(w.Operation, w.Class, false)
@@ -205,10 +217,13 @@ func timelineRows(t simulate.Timeline, layout string) []timelineRow {
 		for _, event := range m.Events {
 			add("event", []string{fmt.Sprintf("%s %s: %s", event.Type, event.Reason, event.Message)})
 		}
-		for _, f := range m.Failures {
-			add("failed", []string{f})
+		for _, event := range m.AuditedEvents {
+			add("would record", []string{fmt.Sprintf("%s %s: %s", event.Type, event.Reason, event.Message)})
 		}
-		if d := m.Decision; d.Outcome.Troubled() || len(m.Writes)+len(m.Events)+len(m.Failures) == 0 {
+		for _, f := range m.Failures {
+			add(f.Hold.String(), []string{f.Error})
+		}
+		if d := m.Decision; d.Outcome.Troubled() || len(m.Writes)+len(m.Events)+len(m.AuditedEvents)+len(m.Failures) == 0 {
 			reason := d.Reason
 			if d.Mode != "" {
 				reason = strings.TrimSuffix(fmt.Sprintf("in mode %s: %s", d.Mode, reason), ": ")
@@ -229,10 +244,7 @@ func describeTimelineWrite(object string, m simulate.Moment, w scenario.Write) (
 	if m.Watched != "" {
 		changes = append(changes, "because of "+m.Watched)
 	}
-	all := slices.DeleteFunc(slices.Clone(w.Operation.Changes), func(c plan.Change) bool { return c.Bookkeeping() != "" })
-	if len(all) == 0 {
-		all = slices.Clone(w.Operation.Changes)
-	}
+	all := telling(w.Operation.Changes)
 	if len(all) > 0 && !slices.ContainsFunc(all, func(c plan.Change) bool { return !c.Restored }) {
 		action = "restored"
 		for i := range all {
@@ -251,6 +263,15 @@ func describeTimelineWrite(object string, m simulate.Moment, w scenario.Write) (
 		changes = append(changes, remark)
 	}
 	return action, changes
+}
+
+// telling are the changes without bookkeeping, which is told only where there is nothing else.
+func telling(all []plan.Change) []plan.Change {
+	out := slices.DeleteFunc(slices.Clone(all), func(c plan.Change) bool { return c.Bookkeeping() != "" })
+	if len(out) == 0 {
+		return slices.Clone(all)
+	}
+	return out
 }
 
 // writeTimelineRows aligns the columns. What is too long for its column goes on in the next line.

@@ -35,6 +35,7 @@ type book struct {
 	stored  map[source.Key]stored // what the last update of each inventory stored; guarded by mu
 	unkept  map[source.Key]error  // why the inventory of a set could not be written; guarded by mu
 	unswept map[source.Key]error  // why it could not be cleaned up after; guarded by mu
+	kept    map[source.Key]error  // why that is not tried; guarded by mu
 }
 
 // stored is what a set object had in its inventory after an update, and how the object looked

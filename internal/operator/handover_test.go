@@ -257,7 +257,7 @@ func TestHandoverWhileReloading(t *testing.T) {
 						t.Errorf("%s sent %d, want %d:\n%s", user, sent, want, s.log)
 					}
 				}
-				if n := strings.Count(fmt.Sprint(heard.what), "wrote a stale"); n == 0 || n > 10 {
+				if n := strings.Count(fmt.Sprint(heard.what), "wrote a for a stale"); n == 0 || n > 10 {
 					t.Errorf("ann was refused %d times", n)
 				}
 				release()

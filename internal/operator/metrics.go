@@ -93,7 +93,7 @@ func (o *Operator) Version(key source.Key) trace.Set {
 		out.Refused = setstatus.Refusal(set.mistakes, set.over)
 	}
 	if set.effective() != nil {
-		out.InEffect, out.Object = set.good.Generation, set.good.Document.Data
+		out.InEffect, out.Object = set.running.Generation, set.running.Document.Data
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -28,8 +29,10 @@ type object struct {
 	source.Object
 	// Of the present version.
 	compilation
-	// good is the newest version that was accepted: the rules in effect. The zero value is none.
+	// good is the newest version that was accepted. The zero value is none.
 	good version
+	// running is the version in effect: good, without what the present version suspends if that is refused.
+	running version
 	// mistakes are those of the present version, or why it does not fit the schemas any
 	// more. With warnings.
 	mistakes document.Errors
@@ -78,7 +81,7 @@ func (s *object) effective() *rules.Set {
 	if s.Deleting || s.taken {
 		return nil
 	}
-	return s.good.set
+	return s.running.set
 }
 
 // Follow keeps the rules of set objects in effect until the context is done.
@@ -169,12 +172,30 @@ func (c *core) take(all []source.Object, known *schema.Catalog, news bool, turn 
 				now.good = c.unchecked(now.good, views)
 			}
 		}
+		now.running = c.stopped(was, now, views)
 		long[one.Account] += now.size()
 		if now.refusedSince(was) {
 			c.options.Log.Warn("a rule set is refused, its status says why", "set", one.String(), "err", now.why())
 		}
 		c.objects[one.Key] = now
 	}
+}
+
+// stopped is the version in effect. What a user suspends stops, though the present version is refused. A refused version starts nothing.
+func (c *core) stopped(was, now *object, views *views) version {
+	out := now.good
+	if out.set == nil || !now.refused() {
+		return out
+	}
+	out.Object = now.good.Suspending(now.Object)
+	switch {
+	case bytes.Equal(out.Document.Data, now.good.Document.Data):
+		return now.good
+	case was.good.set == now.good.set && bytes.Equal(out.Document.Data, was.running.Document.Data):
+		return was.running
+	}
+	out.set = c.loaded(out.Document, views)
+	return out
 }
 
 // compiledAfter compiles a set object, as far as what its version before was compiled to does not hold any more.

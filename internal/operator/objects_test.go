@@ -1,8 +1,10 @@
 package operator
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -161,5 +163,49 @@ func TestInOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"RuleSet z/a", "ClusterRuleSet x", "RuleSet a/x", "RuleSet b/x"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestSuspendRefused holds that a version which is refused suspends all the same, and starts nothing that the version in effect suspends.
+func TestSuspendRefused(t *testing.T) {
+	const wrong = "  mood: x\n"
+	good := paints("color", "bot", "blue")
+	whole, rule := "  suspend: true\n", "    suspend: true\n"
+	for name, tc := range map[string]struct {
+		versions  []string
+		suspended bool
+		reason    string
+	}{
+		"set":                  {[]string{good, good + whole + wrong}, true, "A mistake elsewhere does not take the brake away."},
+		"rule":                 {[]string{good, good + rule + wrong}, true, "A rule is told by its name."},
+		"another rule":         {[]string{good, strings.Replace(good, "name: paint", "name: draw", 1) + rule + wrong}, false, "It is of another name."},
+		"resumed":              {[]string{good, good + whole + wrong, good + wrong}, false, "The version in effect goes on."},
+		"suspended before":     {[]string{good + whole, good + wrong}, true, "What is refused starts nothing."},
+		"suspended, corrected": {[]string{good + whole, good + wrong, good}, false, "It is right again."},
+		"no list of rules":     {[]string{good, strings.Replace(good, "rules:\n  -", "suspend: true\n  rules:\n   ", 1)}, true, "Whatever else is wrong."},
+		"repeated name":        {[]string{good, good + rule + strings.TrimPrefix(good[strings.Index(good, "  - name:"):], "")}, true, "One of them is enough."},
+		"name that is no text": {[]string{good, strings.Replace(good, "name: paint", "name: [paint]", 1) + rule}, false, "It names no rule."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, nil)
+				k.account("shop", "bot")
+				defer k.start()()
+				set := asObject(t, tc.versions[0])
+				for _, version := range tc.versions {
+					set = edited(t, set, version)
+					k.setObjects(set)
+					k.pass(20 * time.Second)
+				}
+				acts := k.painted("one", "color") == "blue"
+				if got := k.object(set); acts == tc.suspended || got.effective() == nil {
+					t.Errorf("%s It acts: %t; %v", tc.reason, acts, got.mistakes)
+				}
+				before := k.object(set).effective()
+				if k.setObjects(edited(t, set, tc.versions[len(tc.versions)-1])); k.object(set).refused() && k.object(set).effective() != before {
+					t.Error("what is in effect is compiled anew though it says the same")
+				}
+			})
+		})
 	}
 }

@@ -12,14 +12,23 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
-// observer tells the tally of a tenant what its engine does, and all others what they count. It is safe for concurrent use.
+// observer tells the tally of a tenant what its engine does, and all others but for what they have no use for. It is safe for concurrent use.
 type observer struct {
 	*setstatus.Tally
 	tenant   *tenant
 	notifier *notifier // nil in a dry run: no rule pauses
 	others   []engine.Observer
+}
+
+// Looked implements [engine.Observer].
+func (o observer) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
+	o.Tally.Looked(snapshot, decisions)
+	for _, one := range o.others {
+		one.Looked(snapshot, decisions)
+	}
 }
 
 // Evaluated implements [engine.Observer].
@@ -30,10 +39,10 @@ func (o observer) Evaluated(key engine.Key, decision plan.Decision) {
 }
 
 // Wrote implements [engine.Observer].
-func (o observer) Wrote(operation plan.Operation, class write.Class) {
-	o.Tally.Wrote(operation, class)
+func (o observer) Wrote(key engine.Key, operation plan.Operation, class write.Class) {
+	o.Tally.Wrote(key, operation, class)
 	for _, one := range o.others {
-		one.Wrote(operation, class)
+		one.Wrote(key, operation, class)
 	}
 }
 
@@ -41,6 +50,13 @@ func (o observer) Wrote(operation plan.Operation, class write.Class) {
 func (o observer) Recorded(event plan.Event, err error) {
 	for _, one := range o.others {
 		one.Recorded(event, err)
+	}
+}
+
+// Audited implements [engine.Observer].
+func (o observer) Audited(key engine.Key, event plan.Event) {
+	for _, one := range o.others {
+		one.Audited(key, event)
 	}
 }
 

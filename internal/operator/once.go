@@ -86,6 +86,9 @@ func (o *Operator) Settle(ctx context.Context) ([]Settlement, error) {
 	all := o.joined()
 	accounts := o.accounts(all)
 	o.mu.Unlock()
+	if o.options.Changed != nil {
+		o.options.Changed(all)
+	}
 	out := make([]Settlement, len(accounts))
 	settled := make([]int, len(accounts)) // when, in writes of all
 	total := 0

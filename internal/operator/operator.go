@@ -53,8 +53,9 @@ type Options struct {
 	// Writer wraps the writers of all identities, each with a reader of the same rights; nil for nothing. In the context of a
 	// write, [redact.Hidden] tells what must not be shown of it.
 	Writer func(cleanup.Writer, *live.Reader) cleanup.Writer
-	// Observers are told what all engines do.
+	// Observers are told what all engines do. With Explain, decisions of rules that did not match have a reason.
 	Observers []engine.Observer
+	Explain   bool
 	// Cleaned is told what is cleaned up after rules that are gone; nil for nobody.
 	Cleaned func(cleanup.Report)
 	// Changed is told of all rules that are in effect, each time that there may be others;

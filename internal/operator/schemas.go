@@ -82,12 +82,18 @@ func (c *core) unchecked(before version, now *views) version {
 	}
 	seen := now.of(before.Object)
 	if !maps.EqualFunc(before.seen, seen, now.same) {
-		options := c.options.Rules
-		options.Schemas, options.Unchecked = now.known, true
-		before.set, _ = rules.Load([]document.File{before.Document}, options) // It had no mistakes.
+		before.set = c.loaded(before.Document, now)
 	}
 	before.seen = seen
 	return before
+}
+
+// loaded compiles what had no mistakes, whether it fits the schemas or not.
+func (c *core) loaded(file document.File, now *views) *rules.Set {
+	options := c.options.Rules
+	options.Schemas, options.Unchecked = now.known, true
+	set, _ := rules.Load([]document.File{file}, options)
+	return set
 }
 
 // compiled has no set where there are mistakes, and what is doubtful where there are

@@ -132,7 +132,7 @@ func TestFindingsAreNew(t *testing.T) {
 		}
 		before := hints("boats size")
 		built := k.object(set).built
-		if after := hints("boats size", "shop size"); after == before || !strings.Contains(after, "did you mean shop.v1.example.com") {
+		if after := hints("boats size", "shop size"); after == before || !strings.Contains(after, "write resource: shop") {
 			t.Errorf("it says %q, and said %q", after, before)
 		}
 		if k.object(set).built != built {

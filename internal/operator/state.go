@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -24,12 +25,13 @@ type state struct {
 	objects   map[source.Key]*object        // sets in the cluster
 	left      map[types.NamespacedName]bool // accounts of sets in files that may be gone
 	tenants   map[types.NamespacedName]*tenant
-	runs      map[source.Key]*tenant   // who carries out the rules of a set, or did last
-	handovers map[source.Key]*handover // the sets of which somebody else is yet to do so
-	listed    bool                     // the set objects are known
-	undone    bool                     // not all tenants have what they should
-	news      chan struct{}            // closed when there are other tenants
-	consumed  map[plan.Rule]consumed   // the rules that sets still seem to ask to resume
+	runs      map[source.Key]*tenant         // who carries out the rules of a set, or did last
+	handovers map[source.Key]*handover       // the sets of which somebody else is yet to do so
+	listed    bool                           // the set objects are known
+	undone    bool                           // not all tenants have what they should
+	news      chan struct{}                  // closed when there are other tenants
+	consumed  map[plan.Rule]consumed         // the rules that sets still seem to ask to resume
+	viewed    map[source.Key]v1alpha1.Status // of sets in files, as last told
 }
 
 func newState() state {

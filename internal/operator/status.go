@@ -21,12 +21,7 @@ import (
 
 // updates lists the set objects, with what their statuses are to say.
 func (c *core) updates() []setstatus.Update {
-	tenants, _ := c.present()
-	for _, t := range tenants {
-		if t.observe() {
-			t.revised.Store(c.revision())
-		}
-	}
+	c.observe()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []setstatus.Update
@@ -44,6 +39,16 @@ func (c *core) updates() []setstatus.Update {
 		})
 	}
 	return out
+}
+
+// observe looks how the caches and the engines of all tenants are doing.
+func (c *core) observe() {
+	tenants, _ := c.present()
+	for _, t := range tenants {
+		if t.observe() {
+			t.revised.Store(c.revision())
+		}
+	}
 }
 
 // observation is how the caches and the engine of a tenant are doing.
@@ -89,6 +94,7 @@ func (c *core) compose(set *object, tenants []*tenant, moving bool, previous v1a
 		unkept, uncleaned := t.book.troubles(set.Key)
 		in.NotRecorded = errors.Join(in.NotRecorded, unkept)
 		in.NotCleaned = errors.Join(in.NotCleaned, uncleaned)
+		in.Kept = errors.Join(in.Kept, t.book.keeps(set.Key))
 		t.fill(&in, set.effective())
 	}
 	return setstatus.Compose(in)
@@ -117,7 +123,7 @@ func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
 	if set == nil {
 		return
 	}
-	ids, missing, reviewed := set.IDs(), sets.New(t.verdict.Missing...), sets.New(t.verdict.Reviewed...)
+	ids, missing, reviewed := set.IDs(), sets.New(t.lacks(t.verdict.Missing)...), sets.New(t.verdict.Reviewed...)
 	for _, need := range t.needs {
 		if missing.Has(need.Permission) {
 			in.Missing = append(in.Missing, need)
@@ -125,6 +131,8 @@ func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
 		ours := func(rule plan.Rule) bool { return slices.Contains(ids, rule) }
 		in.Unreviewed = in.Unreviewed || !reviewed.Has(need.Permission) && slices.ContainsFunc(need.Rules, ours)
 	}
+	unserved := unservedBy(set)
+	in.Unserved = append(in.Unserved, set.Unserved()...)
 	for _, pause := range t.seen.paused {
 		if slices.Contains(ids, pause.Rule) {
 			in.Paused = append(in.Paused, pause)
@@ -135,14 +143,22 @@ func (t *tenant) fill(in *setstatus.Input, set *rules.Set) {
 		selections := sets.New(slices.Concat(set.Selections(), set.Related())...)
 		for _, status := range t.seen.caches { // Those that are denied because of what is told already are not told of.
 			denied := func(p plan.Permission) bool { return reads(p, status.Key) }
-			if selections.Has(status.Key) && !t.many.refused[status.Key] && !slices.ContainsFunc(t.verdict.Missing, denied) {
+			if selections.Has(status.Key) && unserved[status.Key.GVR] == nil && !t.many.refused[status.Key] && !slices.ContainsFunc(t.verdict.Missing, denied) {
 				in.Caches = append(in.Caches, status)
 			}
 		}
 	}
-	for _, id := range ids {
+	for _, rule := range set.Rules() {
+		id, standing := rule.ID, ""
+		switch {
+		case rule.Suspended():
+			standing = setstatus.Suspended
+		case rule.Audited():
+			standing = setstatus.Audit
+		}
 		in.Rules = append(in.Rules, setstatus.Rule{
-			ID: id, Counts: t.tally.Counts(id), Quarantined: int64(t.seen.quarantined[id]), Contested: int64(t.seen.contested[id]),
+			ID: id, Standing: standing, Counts: t.tally.Counts(id),
+			Quarantined: int64(t.seen.quarantined[id]), Contested: int64(t.seen.contested[id]),
 		})
 	}
 }

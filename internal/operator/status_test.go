@@ -197,13 +197,13 @@ func TestAccounts(t *testing.T) {
 		set  object
 		want []string
 	}{
-		"running":         {object{Object: base, good: version{set: set}}, []string{"shop/ann"}},
+		"running":         {object{Object: base, running: version{set: set}}, []string{"shop/ann"}},
 		"refused":         {object{Object: base}, nil},
 		"refused, old":    {object{Object: func() source.Object { s := leaving(base, "ann"); s.Deleting = false; return s }()}, nil},
-		"deleted":         {object{Object: leaving(base, "bob", "ann", "bob"), good: version{set: set}}, []string{"shop/bob", "shop/ann"}},
-		"deleted, clean":  {object{Object: leaving(base), good: version{set: set}}, nil},
-		"a file has it":   {object{Object: base, good: version{set: set}, taken: true}, nil},
-		"deleted, a file": {object{Object: leaving(base, "ann"), good: version{set: set}, taken: true}, nil},
+		"deleted":         {object{Object: leaving(base, "bob", "ann", "bob"), running: version{set: set}}, []string{"shop/bob", "shop/ann"}},
+		"deleted, clean":  {object{Object: leaving(base), running: version{set: set}}, nil},
+		"a file has it":   {object{Object: base, running: version{set: set}, taken: true}, nil},
+		"deleted, a file": {object{Object: leaving(base, "ann"), running: version{set: set}, taken: true}, nil},
 	}
 	for name, tc := range cases {
 		var got []string

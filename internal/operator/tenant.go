@@ -14,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
@@ -67,6 +68,7 @@ type tenant struct {
 	set     *rules.Set             // in effect; guarded by mu
 	needs   []rules.Need           // of set; guarded by mu
 	verdict access.Verdict         // what the engine goes by; guarded by mu
+	lacked  []plan.Permission      // that were last told of; guarded by mu
 	large   map[informer.Key]error // caches that took too much; guarded by mu
 	many    crowd                  // caches that are too many; guarded by mu
 	seen    observation            // guarded by mu
@@ -86,14 +88,14 @@ const lookPatience = 10
 func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	t := &tenant{
 		account: account, gate: newGate(nil), gone: make(chan struct{}), large: map[informer.Key]error{},
-		tally: setstatus.NewTally(o.revision), log: o.options.Log, fit: o.fit,
+		tally: setstatus.NewTally(o.options.Clock, o.revision), log: o.options.Log, fit: o.fit,
 	}
 	t.changed = func() {
 		t.revised.Store(o.revision())
 		o.changed()
 	}
 	t.changed()
-	t.book = &book{changed: t.changed, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}}
+	t.book = &book{changed: t.changed, stored: map[source.Key]stored{}, unkept: map[source.Key]error{}, unswept: map[source.Key]error{}, kept: map[source.Key]error{}}
 	t.book.Part = inventory.Join(func() inventory.Parts { return o.leftovers.parts(t) })
 	if account != (types.NamespacedName{}) {
 		t.gate.set(ErrUnreviewed)
@@ -153,6 +155,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 		},
 		Live: reader, Observer: observer{t.tally, t, notifier, o.options.Observers},
 		Log: t.log, Clock: o.options.Clock, Pace: engine.Pace{Made: o.made, Workers: o.options.Settings.Workers, CacheSyncTimeout: o.options.Settings.CacheSyncTimeout},
+		Detail: engine.Detail{Explain: o.options.Explain},
 	}
 	options.Limiter, _ = as.RateLimiter.(*client.Limiter)
 	as = o.options.Fence.Guard(as)
@@ -203,7 +206,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 		}
 		return cleanup.Left(ctx, sweeping.Reader, leftovers)
 	}
-	options.Housekeeping = engine.Housekeeping{Inventory: t.book, Sweep: t.sweep, Left: left, Prune: o.leftovers.prunes}
+	options.Housekeeping = engine.Housekeeping{Inventory: t.book, Sweep: t.sweep, Left: left, Prune: o.leftovers.prunes, Kept: t.book.keep}
 	t.writes = &writes{Writer: options.Writer, clock: o.options.Clock, sets: map[source.Key]*traffic{}}
 	options.Writer = t.writes
 	return options, nil
@@ -333,9 +336,10 @@ func shutBy(verdict access.Verdict) error {
 	}
 }
 
-// logVerdict logs what has become of the rights, where that is news.
+// logVerdict logs what has become of the rights, where that is news. The lock is held.
 func (t *tenant) logVerdict(before access.Verdict) {
-	now := t.verdict
+	now, lacked := t.verdict, t.lacked
+	t.lacked = t.lacks(now.Missing)
 	switch {
 	case text(now.Account) != text(before.Account):
 		if now.Account != nil {
@@ -343,10 +347,10 @@ func (t *tenant) logVerdict(before access.Verdict) {
 		} else {
 			t.log.Info("rules can act as their ServiceAccount again")
 		}
-	case !slices.Equal(now.Missing, before.Missing):
-		if len(now.Missing) > 0 {
-			texts := make([]string, len(now.Missing))
-			for i, permission := range now.Missing {
+	case !slices.Equal(t.lacked, lacked):
+		if len(t.lacked) > 0 {
+			texts := make([]string, len(t.lacked))
+			for i, permission := range t.lacked {
 				texts[i] = permission.String()
 			}
 			t.log.Warn("permissions are missing", "permissions", strings.Join(texts, ", "))
@@ -402,9 +406,15 @@ func (t *tenant) denied() map[informer.Key]error {
 	for key := range t.many.refused {
 		out[key] = t.many.err(t.account)
 	}
+	unserved := map[apischema.GroupVersionResource]error{}
+	if t.set != nil {
+		unserved = unservedBy(t.set)
+	}
 	for _, key := range t.caches() {
 		if i := slices.IndexFunc(t.verdict.Missing, func(p plan.Permission) bool { return reads(p, key) }); i >= 0 {
-			out[key] = fmt.Errorf("%s may not %s", accountName(t.account), t.verdict.Missing[i])
+			if out[key] = unserved[key.GVR]; out[key] == nil {
+				out[key] = fmt.Errorf("%s may not %s", accountName(t.account), t.verdict.Missing[i])
+			}
 		}
 	}
 	return out

@@ -54,6 +54,12 @@ const (
 	CleaningUp = "CleaningUp"
 )
 
+// The standings of rules that do not act.
+const (
+	Suspended = "Suspended"
+	Audit     = "Audit"
+)
+
 // Input is what is known of a set object. A zero field means no problem.
 type Input struct {
 	// Generation is that of the object.
@@ -81,6 +87,10 @@ type Input struct {
 	Missing []rules.Need
 	// Caches are those that rules of the set read.
 	Caches []informer.Status
+	// Unserved are resources that rules of the set name and the API server does not serve. Their caches are left out.
+	Unserved []rules.Unserved
+	// Kept is why nothing is cleaned up that rules of the set have left: others cannot work.
+	Kept error
 	// OverLimit says of what the account needs more than it may have, and which rules of the set wait for that.
 	OverLimit error
 	// Paused are the rules of the set that have passed their limits.
@@ -100,7 +110,8 @@ type Input struct {
 
 // Rule is a rule of a set, with its counts.
 type Rule struct {
-	ID plan.Rule
+	ID       plan.Rule
+	Standing string // Suspended, Audit, or empty where it acts
 	Counts
 	Quarantined int64 // objects whose circuit breaker is open
 	Contested   int64 // objects on which another writer undoes what the rule does
@@ -153,8 +164,8 @@ func Compose(in Input) v1alpha1.Status {
 	summarize(Reconciling, metav1.ConditionTrue, slices.DeleteFunc(all, func(p problem) bool { return !p.passes }))
 	for _, rule := range in.Rules {
 		status := v1alpha1.RuleStatus{
-			Name: rule.ID.Name, Matched: rule.Matched, Writes: rule.Writes, Errors: rule.Errors,
-			LastError: bounded(rule.LastError, longestError), Quarantined: rule.Quarantined, Contested: rule.Contested,
+			Name: rule.ID.Name, Standing: rule.Standing, Matched: rule.Matched, Writes: rule.Writes, Errors: rule.Errors,
+			LastWrite: lastWrite(rule, in.Previous.Rules), LastError: bounded(rule.LastError, longestError), Quarantined: rule.Quarantined, Contested: rule.Contested,
 		}
 		for _, need := range in.Missing {
 			if slices.Contains(need.Rules, rule.ID) {
@@ -169,6 +180,19 @@ func Compose(in Input) v1alpha1.Status {
 		out.Summary = v1alpha1.Summary{Rules: out.Summary.Rules + 1, Matched: out.Summary.Matched + rule.Matched, Errors: out.Summary.Errors + rule.Errors}
 	}
 	return out
+}
+
+// lastWrite is when a rule last wrote, by this process or by those before it.
+func lastWrite(rule Rule, previous []v1alpha1.RuleStatus) *metav1.Time {
+	if !rule.LastWrite.IsZero() {
+		return new(metav1.NewTime(rule.LastWrite.UTC().Truncate(time.Second))) // As it is stored.
+	}
+	for i := range previous {
+		if previous[i].Name == rule.ID.Name {
+			return previous[i].LastWrite
+		}
+	}
+	return nil
 }
 
 // problem is one reason why a set is not ready.
@@ -225,6 +249,12 @@ func problems(in Input) []problem {
 
 	fail(OverLimit, false, "", in.OverLimit)
 
+	var unserved []string
+	for _, resource := range in.Unserved {
+		unserved = append(unserved, resource.Error())
+	}
+	add(Unreachable, false, document.Few(unserved, maxLines)...)
+
 	// What the API server does not have, or refuses, takes somebody. Other errors of caches pass.
 	var refused, failing, syncing []string
 	for _, cache := range in.Caches {
@@ -242,6 +272,7 @@ func problems(in Input) []problem {
 	}
 	add(Unreachable, false, document.Few(refused, maxLines)...)
 	add(Unreachable, true, document.Few(failing, maxLines)...)
+	fail(Unreachable, false, "", in.Kept)
 	fail(NotRecorded, true, "rules wait until the inventory is written: ", in.NotRecorded)
 	if in.Unreviewed && in.NoAccount == nil {
 		add(Syncing, true, "it is not known yet what "+in.Account.String()+" may do")

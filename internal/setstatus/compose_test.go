@@ -50,7 +50,7 @@ func shown(status v1alpha1.Status) []string {
 }
 
 const pausedText = "it has written for 3 of 30 objects in 10m, its limit is 10%; look at what it did, then " +
-	"put the annotation dyncontroller.dev/resume=a on RuleSet shop/guard, or change the rule"
+	"put the annotation dyncontroller.dev/resume=a on RuleSet shop/guard, in its file if it has one, or change the rule"
 
 func TestComposeConditions(t *testing.T) {
 	unsynced := func(err error) []informer.Status {
@@ -202,6 +202,20 @@ func TestComposeConditions(t *testing.T) {
 				"Reconciling=True NotRecorded: rules wait until the inventory is written: conflict",
 			}, kind: "InProgress",
 		},
+		"mistyped": {
+			reason: "What is mistyped is told, and what stays because of that.",
+			change: func(in *Input) {
+				of := func(resource string) schema.GroupVersionResource {
+					return schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: resource}
+				}
+				in.Unserved = []rules.Unserved{{GVR: of("widgts"), Near: of("widgets")}}
+				in.Kept = errors.New("what rules have left stays until rule a can work")
+			},
+			want: []string{
+				"Ready=False Unreachable: the API server has no resource widgts.v1.example.com; did you mean widgets.v1.example.com? | what rules have left stays until rule a can work",
+				"Stalled=True Unreachable: the API server has no resource widgts.v1.example.com; did you mean widgets.v1.example.com? | what rules have left stays until rule a can work",
+			}, kind: "Failed",
+		},
 		"several": {
 			reason: "Ready says all, the others their part.",
 			change: func(in *Input) {
@@ -288,7 +302,9 @@ func TestComposeRules(t *testing.T) {
 	in.Missing = []rules.Need{need("list", ruleB)}
 	in.Previous.Inventory = []v1alpha1.Leftover{{Rule: "a", Kind: "Child"}}
 	in.Previous.Paused = []v1alpha1.Pause{{Rule: "a"}}
-	in.Previous.Rules = []v1alpha1.RuleStatus{{Name: "gone"}}
+	before := metav1.NewTime(noon.Add(-time.Hour).Truncate(time.Second))
+	in.Previous.Rules = []v1alpha1.RuleStatus{{Name: "gone"}, {Name: "a", LastWrite: &before}, {Name: "b", LastWrite: &before}}
+	in.Rules[0].LastWrite, in.Rules[1].Standing = noon, Suspended
 	got := Compose(in)
 	got.Conditions = nil
 	want := v1alpha1.Status{
@@ -297,8 +313,8 @@ func TestComposeRules(t *testing.T) {
 		Paused:             []v1alpha1.Pause{{Rule: "a"}},
 		Summary:            v1alpha1.Summary{Rules: 2, Matched: 3, Errors: 1},
 		Rules: []v1alpha1.RuleStatus{
-			{Name: "a", Matched: 3, Writes: 2, Errors: 1, LastError: "no", Quarantined: 1, Contested: 2},
-			{Name: "b", Missing: []v1alpha1.Permission{{Verb: "list", Resource: "pods", Namespace: "shop"}}},
+			{Name: "a", Matched: 3, Writes: 2, LastWrite: new(metav1.NewTime(noon.Truncate(time.Second))), Errors: 1, LastError: "no", Quarantined: 1, Contested: 2},
+			{Name: "b", Standing: Suspended, LastWrite: &before, Missing: []v1alpha1.Permission{{Verb: "list", Resource: "pods", Namespace: "shop"}}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

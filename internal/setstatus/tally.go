@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
@@ -25,6 +28,8 @@ type Counts struct {
 	Matched int64
 	// Writes is the number of requests that changed something, since the tally was made.
 	Writes int64
+	// LastWrite is when the last of them was made, zero for none.
+	LastWrite time.Time
 	// Errors is the number of objects on which the rule fails now.
 	Errors int64
 	// LastError is the error of one of them. It stays that of the same object while that
@@ -36,6 +41,7 @@ type Counts struct {
 // each object on which a rule matches or fails. The time of each call grows with the rules of its object alone.
 type Tally struct {
 	engine.NopObserver
+	clock    clock.PassiveClock
 	revision func() uint64
 
 	mu      sync.Mutex
@@ -69,8 +75,8 @@ const maxSamples = 8
 
 // NewTally returns a tally that follows no rule. Each change gets a revision. Revision must return
 // a greater one each time; it is called under the lock of the tally.
-func NewTally(revision func() uint64) *Tally {
-	return &Tally{revision: revision, changed: map[plan.Rule]uint64{}, rules: map[plan.Rule]*sum{}, objects: map[engine.Key]object{}}
+func NewTally(clock clock.PassiveClock, revision func() uint64) *Tally {
+	return &Tally{clock: clock, revision: revision, changed: map[plan.Rule]uint64{}, rules: map[plan.Rule]*sum{}, objects: map[engine.Key]object{}}
 }
 
 // Follow sets the rules that are counted from now on. The others are forgotten, and later events
@@ -165,17 +171,16 @@ func (t *Tally) Looked(snapshot rules.Snapshot, decisions []plan.Decision) {
 
 // Concluded implements [engine.Observer].
 // A conflict is tried again at once, and does not count. Neither does
-// waiting for other writes, or for the inventory, which has a condition in the status.
+// waiting for other writes, for a wave of a rollout, or for the inventory, which has a condition in the status.
 func (t *Tally) Concluded(key engine.Key, failures []guard.Failure) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	texts := map[*sum]string{}
 	for _, failure := range failures {
 		waits := func(why error) bool { return errors.Is(failure.Err, why) }
-		if failure.Err == nil || write.Classify(failure.Err) == write.Stale ||
-			slices.ContainsFunc([]error{
-				guard.ErrUnrecorded, conflict.ErrUnderWay, limit.ErrBusy, limit.ErrUncounted, limit.ErrUnknown, workers.ErrCrowded,
-			}, waits) {
+		held := slices.Contains([]limit.Hold{limit.HoldWave, limit.HoldPasses}, limit.HoldOf(failure.Err))
+		if failure.Err == nil || held || write.Classify(failure.Err) == write.Stale ||
+			slices.ContainsFunc([]error{guard.ErrUnrecorded, conflict.ErrUnderWay, workers.ErrCrowded}, waits) {
 			continue
 		}
 		if len(failure.Rules) == 0 {
@@ -255,7 +260,7 @@ func (t *Tally) Forgot(key engine.Key) {
 }
 
 // Wrote implements [engine.Observer].
-func (t *Tally) Wrote(operation plan.Operation, class write.Class) {
+func (t *Tally) Wrote(_ engine.Key, operation plan.Operation, class write.Class) {
 	if class != write.Written {
 		return
 	}
@@ -264,6 +269,7 @@ func (t *Tally) Wrote(operation plan.Operation, class write.Class) {
 	for _, rule := range operation.Rules {
 		if known := t.rules[rule]; known != nil {
 			known.Writes++
+			known.LastWrite = t.clock.Now()
 			t.note(known)
 		}
 	}

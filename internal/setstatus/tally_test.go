@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
@@ -48,7 +49,7 @@ func fail(tally *Tally, name string, rule plan.Rule, text string) {
 
 func newTally() *Tally {
 	var last uint64
-	return NewTally(func() uint64 {
+	return NewTally(clocktesting.NewFakePassiveClock(noon), func() uint64 {
 		last++
 		return last
 	})
@@ -198,6 +199,14 @@ func TestTally(t *testing.T) {
 				tally.Concluded(pod("x"), []guard.Failure{{Rules: []plan.Rule{ruleA}, Err: limit.ErrBusy}})
 			},
 		},
+		"wave": {
+			reason: "Its turn comes.",
+			do: func(tally *Tally) {
+				for i, err := range []error{&limit.RolloutError{}, limit.ErrUnseen, limit.ErrUnstored} {
+					tally.Concluded(pod(fmt.Sprint(i)), []guard.Failure{{Rules: []plan.Rule{ruleA}, Err: err}})
+				}
+			},
+		},
 		"paused": {
 			reason: "What a paused rule does not do is undone until somebody has looked.",
 			do: func(tally *Tally) {
@@ -217,24 +226,24 @@ func TestTally(t *testing.T) {
 			reason: "Only what has changed something, for each rule that asked for it.",
 			do: func(tally *Tally) {
 				for _, class := range []write.Class{write.Written, write.Unchanged, write.Simulated, write.Audited, write.Stale, write.Terminal} {
-					tally.Wrote(plan.Operation{Rules: []plan.Rule{ruleA, ruleB}}, class)
+					tally.Wrote(engine.Key{}, plan.Operation{Rules: []plan.Rule{ruleA, ruleB}}, class)
 				}
-				tally.Wrote(plan.Operation{Rules: []plan.Rule{ruleB}}, write.Written)
+				tally.Wrote(engine.Key{}, plan.Operation{Rules: []plan.Rule{ruleB}}, write.Written)
 			},
-			a: Counts{Writes: 1}, b: Counts{Writes: 2},
+			a: Counts{Writes: 1, LastWrite: noon}, b: Counts{Writes: 2, LastWrite: noon},
 		},
 		"rule gone": {
 			reason: "The engine may still tell of it.",
 			do: func(tally *Tally) {
 				look(tally, "x", matched)
 				fail(tally, "x", ruleB, "no")
-				tally.Wrote(plan.Operation{Rules: []plan.Rule{ruleA, ruleB}}, write.Written)
+				tally.Wrote(engine.Key{}, plan.Operation{Rules: []plan.Rule{ruleA, ruleB}}, write.Written)
 				tally.Follow([]plan.Rule{ruleA})
 				look(tally, "x", matched)
 				fail(tally, "y", ruleB, "no")
-				tally.Wrote(plan.Operation{Rules: []plan.Rule{ruleB}}, write.Written)
+				tally.Wrote(engine.Key{}, plan.Operation{Rules: []plan.Rule{ruleB}}, write.Written)
 			},
-			a: Counts{Matched: 1, Writes: 1},
+			a: Counts{Matched: 1, Writes: 1, LastWrite: noon},
 		},
 		"rule back": {
 			reason: "It begins anew.",
@@ -293,14 +302,14 @@ func TestTallyConcurrent(t *testing.T) {
 				tally.Follow([]plan.Rule{ruleA, ruleB})
 				look(tally, name, map[plan.Rule]plan.Outcome{ruleA: plan.Matched})
 				fail(tally, name, ruleB, "no")
-				tally.Wrote(plan.Operation{Rules: []plan.Rule{ruleA}}, write.Written)
+				tally.Wrote(engine.Key{}, plan.Operation{Rules: []plan.Rule{ruleA}}, write.Written)
 				tally.Counts(ruleA)
 				tally.Forgot(pod(name))
 			}
 		})
 	}
 	all.Wait()
-	if diff := cmp.Diff([]Counts{{Writes: 1600}, {}}, []Counts{tally.Counts(ruleA), tally.Counts(ruleB)}); diff != "" {
+	if diff := cmp.Diff([]Counts{{Writes: 1600, LastWrite: noon}, {}}, []Counts{tally.Counts(ruleA), tally.Counts(ruleB)}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -210,7 +210,7 @@ func difference(have, want v1alpha1.Status) map[string]any {
 func onlyCounters(changes map[string]any, have, want v1alpha1.Status) bool {
 	uncounted := func(all []v1alpha1.RuleStatus) (out []v1alpha1.RuleStatus) {
 		for _, rule := range all {
-			out = append(out, v1alpha1.RuleStatus{Name: rule.Name, Missing: rule.Missing})
+			out = append(out, v1alpha1.RuleStatus{Name: rule.Name, Standing: rule.Standing, Missing: rule.Missing})
 		}
 		return out
 	}

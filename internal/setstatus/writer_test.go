@@ -269,7 +269,7 @@ func TestStatusIsWhole(t *testing.T) {
 		want []string
 	}{
 		"status": {reflect.TypeFor[v1alpha1.Status](), []string{"ObservedGeneration", "Conditions", "Summary", "Rules", "Inventory", "Paused", "Counted", "Rollouts"}},
-		"rule":   {reflect.TypeFor[v1alpha1.RuleStatus](), []string{"Name", "Matched", "Writes", "Errors", "LastError", "Quarantined", "Contested", "Missing"}},
+		"rule":   {reflect.TypeFor[v1alpha1.RuleStatus](), []string{"Name", "Standing", "Matched", "Writes", "LastWrite", "Errors", "LastError", "Quarantined", "Contested", "Missing"}},
 	} {
 		if diff := cmp.Diff(pair.want, fields(pair.got)); diff != "" {
 			t.Errorf("a field of a %s that the writer does not know (-known +there):\n%s", name, diff)

@@ -131,12 +131,15 @@ func (o *Objects) List() []Object {
 	return inOrder(out)
 }
 
-// List reads the objects that a client shows, sorted by kind, namespace and name.
-func List(ctx context.Context, client dynamic.Interface) ([]Object, error) {
+// List reads the objects that a client shows, sorted by kind, namespace and name: all of them, or with a namespace its RuleSets.
+func List(ctx context.Context, client dynamic.Interface, namespace string) ([]Object, error) {
 	var out []Object
 	for _, kind := range kinds() {
 		key := keyOf(kind)
-		found, err := client.Resource(key.GVR).List(ctx, metav1.ListOptions{})
+		if namespace != "" && kind == spec.KindClusterRuleSet {
+			continue
+		}
+		found, err := client.Resource(key.GVR).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, advised(key, err)
 		}
@@ -283,6 +286,46 @@ func objectOf(kind string, u *unstructured.Unstructured) Object {
 	}
 	for _, set := range sets {
 		out.Account = set.Identity
+	}
+	return out
+}
+
+// Suspending returns the object with all suspended that another version of it suspends: the set, or rules by their names.
+func (o Object) Suspending(by Object) Object {
+	set, other := specOf(o.Document), specOf(by.Document)
+	if whole, _ := other["suspend"].(bool); whole && set != nil {
+		set["suspend"] = true
+	}
+	suspended := map[string]bool{}
+	for _, rule := range rulesOf(other) {
+		if stops, _ := rule["suspend"].(bool); stops {
+			name, _ := rule["name"].(string)
+			suspended[name] = true
+		}
+	}
+	for _, rule := range rulesOf(set) {
+		if name, _ := rule["name"].(string); suspended[name] {
+			rule["suspend"] = true
+		}
+	}
+	o.Document = DocumentOf(o.Key, map[string]any{"spec": set})
+	return o
+}
+
+// specOf is what a document of an object says, nothing where that is no spec.
+func specOf(file document.File) map[string]any {
+	object := map[string]any{}
+	_ = utiljson.Unmarshal(file.Data, &object)
+	spec, _ := object["spec"].(map[string]any)
+	return spec
+}
+
+func rulesOf(spec map[string]any) (out []map[string]any) {
+	rules, _ := spec["rules"].([]any)
+	for _, one := range rules {
+		if rule, ok := one.(map[string]any); ok {
+			out = append(out, rule)
+		}
 	}
 	return out
 }

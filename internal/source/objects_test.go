@@ -289,12 +289,15 @@ func TestList(t *testing.T) {
 		server.put(guardKey, unchanged)
 		server.put(clusterA, unchanged)
 		objects, _ := follow(t, server)
-		got, err := List(t.Context(), server)
+		got, err := List(t.Context(), server, "")
 		if diff := cmp.Diff(objects.List(), got); err != nil || len(got) != 2 || diff != "" {
 			t.Errorf("got %v (-watch +list):\n%s", err, diff)
 		}
+		if got, err := List(t.Context(), server, guardKey.Namespace); err != nil || len(got) != 1 || got[0].Key != guardKey {
+			t.Errorf("of a namespace: got %v, %v", got, err)
+		}
 		server.fail("RuleSet", apierrors.NewForbidden(v1alpha1.RuleSets().GroupResource(), "", errors.New("no")))
-		if got, err := List(t.Context(), server); len(got) > 0 || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "grant it these rights") {
+		if got, err := List(t.Context(), server, ""); len(got) > 0 || !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "grant it these rights") {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})

@@ -79,7 +79,7 @@ func TestRulesThatAreGone(t *testing.T) {
 			}
 			evaluate(odd, even, namesake)
 			evaluate(odd, even, namesake)
-			m.Wrote(plan.Operation{Target: plan.Object{GVR: tidbclusters}}, write.Written)
+			m.Wrote(engine.Key{}, plan.Operation{Target: plan.Object{GVR: tidbclusters}}, write.Written)
 			now = state(tc.still...)
 			counted(t, m)
 			evaluate(tc.late...)

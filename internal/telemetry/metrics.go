@@ -140,7 +140,7 @@ func (m *Metrics) Evaluated(_ engine.Key, decision plan.Decision) {
 }
 
 // Wrote implements [engine.Observer].
-func (m *Metrics) Wrote(operation plan.Operation, class write.Class) {
+func (m *Metrics) Wrote(_ engine.Key, operation plan.Operation, class write.Class) {
 	gvr := operation.Target.GVR
 	m.writes.WithLabelValues(gvr.Group, gvr.Resource, string(class)).Inc()
 }

@@ -80,7 +80,7 @@ func (n *needs) run(caches []informer.Key) {
 func keepsOf(set *rules.Set) informer.Keeps {
 	out := informer.Keeps{}
 	for _, access := range set.Footprint().All() {
-		out[access.Resource] = projection.New(&access.Reads, &access.Writes)
+		out[access.Resource] = projection.New(access.Kept())
 	}
 	return out
 }

@@ -387,7 +387,7 @@ func (a *attempt) tell(ctx context.Context, sent sending, told plan.Operation, r
 	if result.Class == write.Repeated {
 		return
 	}
-	a.options.Observer.Wrote(told, result.Class)
+	a.options.Observer.Wrote(a.Key, told, result.Class)
 	a.tracker.wrote(result.Class)
 	if !sent.existing {
 		sent.log(ctx, a.log(a.Key), &a.record.logged, told, result)
@@ -523,6 +523,9 @@ func (a *attempt) remember(sent sending, result write.Result) {
 
 // audit tells what audited rules would write, each change once for as long as they want it.
 func (a *attempt) audit(ctx context.Context) {
+	for _, event := range a.Plan.AuditedEvents {
+		a.options.Observer.Audited(a.Key, event)
+	}
 	told := a.record.audited
 	a.record.audited = nil
 	for _, o := range a.Plan.Audited {
@@ -535,7 +538,7 @@ func (a *attempt) audit(ctx context.Context) {
 			continue
 		}
 		shown := a.Mask.Operation(a.verifier.predict(ctx, a.now, o))
-		a.options.Observer.Wrote(shown, write.Audited)
+		a.options.Observer.Wrote(a.Key, shown, write.Audited)
 		a.tracker.wrote(write.Audited)
 		logWould(a.log(a.Key), o, slices.Concat(attrsOf(shown), targetOf(shown), []any{"mode", string(spec.Audit)}))
 	}

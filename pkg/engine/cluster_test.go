@@ -155,7 +155,7 @@ func (c *counts) Evaluated(key engine.Key, _ plan.Decision) {
 }
 
 // Wrote implements [engine.Observer].
-func (c *counts) Wrote(_ plan.Operation, class write.Class) {
+func (c *counts) Wrote(_ engine.Key, _ plan.Operation, class write.Class) {
 	if class == write.Audited {
 		c.add(&c.audited)
 	}

@@ -56,10 +56,11 @@ func (e *Engine) Drain(ctx context.Context) (Report, error) {
 	return e.tracker.summary(), err
 }
 
-// Look takes one turn of the loop for an object, whatever is queued.
-func (e *Engine) Look(ctx context.Context, key Key) {
+// Look takes one turn of the loop for an object, whatever is queued, and reports on that alone.
+func (e *Engine) Look(ctx context.Context, key Key) Report {
 	e.tracker.begin(nil, false)
 	e.loop.process(ctx, key)
+	return e.tracker.summary()
 }
 
 // turns takes as many turns as there is work for, up to a limit.

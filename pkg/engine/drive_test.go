@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
@@ -220,6 +221,20 @@ func refuses(rule string) func(plan.Operation) *write.Result {
 			return &write.Result{Class: write.Terminal, Err: errRefused}
 		}
 		return nil
+	}
+}
+
+// TestLook holds that one look tells what has failed, though it would be tried again.
+func TestLook(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.answer = func(plan.Operation) *write.Result {
+		return &write.Result{Class: write.Ambiguous, Err: apierrors.NewInternalError(errRefused)}
+	}
+	d := drive(t, c, queue.FIFO, load(t, atLeastThree))
+	report := d.engine.Look(t.Context(), engine.Key{GVR: widgets, Namespace: "ns", Name: "a"})
+	if len(report.Failures) != 1 || !strings.Contains(report.Failures[0].Err.Error(), errRefused.Error()) {
+		t.Errorf("it tells of %v, want what was refused", report.Failures)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dependencies"
@@ -150,6 +151,9 @@ func (e *Engine) Contests() []conflict.Conflict { return e.guards.conflicts.Conf
 
 // Paused lists the rules that are paused, in order.
 func (e *Engine) Paused() []limit.Pause { return e.guards.limits.All() }
+
+// Rollouts tells how far rules with a rollout have come.
+func (e *Engine) Rollouts() map[plan.Rule]v1alpha1.Rollout { return e.guards.limits.Rollouts() }
 
 // Resume says which rules somebody asks to resume from now on, besides what their documents say. One that was asked since
 // before it paused has to be left out once.

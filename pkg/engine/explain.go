@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/history"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -19,16 +21,16 @@ func (e *Engine) Recorded(key Key) trace.Memory {
 		record.history.Tell(&out, decided, held.known(), partly)
 		for i := range out.Records {
 			record := &out.Records[i]
-			if trouble, fails := e.failing(key, record.Rule); fails {
+			if trouble, fails := e.guards.failing(key, record.Rule); fails {
 				if trouble.Failure == record.Reason {
 					trouble.Failure = record.Trouble.Failure
 				}
-				trouble.Paused, trouble.Contest = record.Trouble.Paused, record.Trouble.Contest
+				trouble.Paused, trouble.Contest, trouble.Wave = record.Trouble.Paused, record.Trouble.Contest, record.Trouble.Wave
 				record.Trouble = trouble
 			}
 		}
 	}
-	out.Trouble, _ = e.failing(key, plan.Rule{})
+	out.Trouble, _ = e.guards.failing(key, plan.Rule{})
 	for _, c := range e.Quarantined() { // The object may be gone.
 		if c.Key.UID = ""; out.Trouble == (trace.Trouble{}) && c.Key == key && c.Rule == (plan.Rule{}) {
 			out.Trouble = troubleOf(c)
@@ -37,12 +39,26 @@ func (e *Engine) Recorded(key Key) trace.Memory {
 	return out
 }
 
+// Troubled returns the objects with which some rules have trouble, in order: these fail or wait, or cannot do what they decided. It
+// tells all of the first ones, as [Engine.Recorded] does, and how many there are.
+func (e *Engine) Troubled(rules func(plan.Rule) bool, most int) (first []trace.Memory, all int) {
+	keys := slices.DeleteFunc(e.memory.keys(), func(key Key) bool {
+		record := e.memory.known(key)
+		return record == nil || !record.history.Troubled(rules)
+	})
+	slices.SortFunc(keys, Key.Compare)
+	for _, key := range keys[:min(most, len(keys))] {
+		first = append(first, e.Recorded(key))
+	}
+	return first, len(keys)
+}
+
 // failing says how often what a rule was tried for has failed, and when the next attempt comes. The zero rule stands for all
 // of them: the object could not be looked at.
-func (e *Engine) failing(key Key, rule plan.Rule) (trouble trace.Trouble, fails bool) {
+func (g *guards) failing(key Key, rule plan.Rule) (trouble trace.Trouble, fails bool) {
 	for _, rule := range []plan.Rule{rule, {}} {
-		if c, fails := e.guards.breaker.Of(key, rule); fails {
-			return troubleOf(c), true
+		if circuit, fails := g.breaker.Of(key, rule); fails {
+			return troubleOf(circuit), true
 		}
 	}
 	return trace.Trouble{}, false

@@ -80,7 +80,7 @@ func (h *housekeeper) run(ctx context.Context) {
 // undone tells what could not be done, and returns how long to wait before it is tried again.
 func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
 	queued, late := errors.Is(err, errQueued), errors.Is(err, errLate)
-	unready := queued || late || errors.Is(err, errIncomplete) || errors.Is(err, inventory.ErrChanged)
+	unready := queued || late || errors.Is(err, errIncomplete) || errors.Is(err, errUnable) || errors.Is(err, inventory.ErrChanged)
 	if !unready || delay > firstTidy && !queued { // Caches take a moment.
 		h.say(err)
 	}
@@ -125,13 +125,16 @@ func (h *housekeeper) tidy(ctx context.Context) (unclean bool, err error) {
 	}
 	strays := h.enqueueStrays(ctx, now)
 	leftovers, ids := now.leftovers, now.IDs()
-	if next := h.loader.pendingRules(); next != nil {
+	next := h.loader.pendingRules()
+	if next != nil {
 		leftovers, ids = slices.Concat(leftovers, next.leftovers), slices.Concat(ids, next.IDs())
 	}
 	removed, gone := book.Stale(leftovers, ids)
 	pruned := h.pruned(ctx, gone)
 	others := slices.DeleteFunc(gone, func(l plan.Leftover) bool { return !h.ran[l.Rule.OfSet()] || slices.Contains(pruned, l) })
-	err = h.cleanUp(ctx, now, slices.Concat(removed, pruned), others)
+	kept, why := keep(h.core, removed, now, next)
+	removed = slices.DeleteFunc(removed, func(l plan.Leftover) bool { return slices.Contains(kept, l) })
+	err = errors.Join(h.cleanUp(ctx, now, slices.Concat(removed, pruned), slices.Concat(others, kept)), why)
 	return err != nil, errors.Join(partly, strays, err)
 }
 
@@ -192,14 +195,13 @@ func (h *housekeeper) pruned(ctx context.Context, gone []plan.Leftover) []plan.L
 		}
 	}
 	h.reported = text
-	var sets []string
+	var sets, what []string
 	for _, leftover := range others {
-		if name := leftover.Rule.Set; !slices.Contains(sets, name) {
-			sets = append(sets, name)
-		}
+		sets, what = append(sets, leftover.Rule.Set), append(what, string(leftover.Kind))
 	}
 	if len(sets) > 0 {
-		h.options.Log.Warn("sets are gone that may have left something: if they run elsewhere, give this process another --instance; if not, run with --prune, or clean up", "sets", sets)
+		h.options.Log.Warn("sets are gone that may have left something: put their files back, or clean up with dyncontroller cleanup, or with --prune; if they run elsewhere, give this process another --instance",
+			"sets", slices.Compact(slices.Sorted(slices.Values(sets))), "what", slices.Compact(slices.Sorted(slices.Values(what))))
 	}
 	return out
 }

@@ -83,7 +83,7 @@ func (w *witness) Evaluated(_ engine.Key, d plan.Decision) {
 }
 
 // Wrote implements [engine.Observer].
-func (w *witness) Wrote(operation plan.Operation, class write.Class) {
+func (w *witness) Wrote(_ engine.Key, operation plan.Operation, class write.Class) {
 	w.tell("writes", "%s %+v", class, operation)
 }
 

@@ -134,12 +134,15 @@ type Observer interface { //nolint:interfacebloat // One method for each thing t
 	// Settled is called when the rules have done with an object. Took is the time since the first
 	// change after they had done with it before.
 	Settled(key Key, took time.Duration)
-	// Wrote is called for every operation that was sent, and for those that were not
+	// Wrote is called for every operation that was sent because of an object, and for those that were not
 	// only because of a dry run or the mode of a rule.
-	Wrote(operation plan.Operation, class write.Class)
+	Wrote(key Key, operation plan.Operation, class write.Class)
 	// Recorded is called for every attempt to record an Event; err is nil where
 	// it succeeded.
 	Recorded(event plan.Event, err error)
+	// Audited is called for every Event that a rule in mode Audit would record, with each evaluation that wants it. One that it records
+	// only once a write of it has succeeded is among them.
+	Audited(key Key, event plan.Event)
 	// Spared is called with the number of changes that were wanted and not sent, as they are known to
 	// have no effect.
 	Spared(key Key, changes int)
@@ -171,10 +174,13 @@ func (NopObserver) Resumed(plan.Rule) {}
 func (NopObserver) Evaluated(Key, plan.Decision) {}
 
 // Wrote implements [Observer].
-func (NopObserver) Wrote(plan.Operation, write.Class) {}
+func (NopObserver) Wrote(Key, plan.Operation, write.Class) {}
 
 // Recorded implements [Observer].
 func (NopObserver) Recorded(plan.Event, error) {}
+
+// Audited implements [Observer].
+func (NopObserver) Audited(Key, plan.Event) {}
 
 // Settled implements [Observer].
 func (NopObserver) Settled(Key, time.Duration) {}
@@ -190,6 +196,7 @@ type Report struct {
 	Audited   int // operations that rules in mode Audit would have sent
 	Waiting   int // objects of which a rule waits for time to pass
 	Failures  []Failure
+	Deferred  []Failure         // no failures: what waits for a wave of a rollout, and why
 	Unlisted  []informer.Status // what could not be listed
 	TimedOut  bool              // some of that was not listed within [Pace.CacheSyncTimeout]
 	// Unkept is why the housekeeping could not be done, nil where it was or there is
@@ -212,6 +219,9 @@ type Housekeeping struct {
 	Sweep func(ctx context.Context, leftovers []plan.Leftover) (done []plan.Leftover, err error)
 	// Left returns those of which something is left, or of which that cannot be found out. It changes nothing. Nil is for all.
 	Left func(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover
+	// Kept is told, by set, why nothing is cleaned up of sets because rules of them cannot work: each time that this is looked at.
+	// Nil is for nobody.
+	Kept func(why map[plan.Rule]error)
 	// Prune reports whether to clean up after a whole set that is gone, which otherwise
 	// is only reported. It is asked with the set of a rule: the name is empty. A set that
 	// somebody else runs must not be among them. Nil is for never.

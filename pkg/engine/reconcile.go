@@ -101,7 +101,7 @@ func (e *loop) conclude(a *attempt) {
 		e.enqueueEach(e.unanswered.answered(key))
 	}
 	if retries {
-		e.tracker.later(key)
+		e.tracker.later(key, outcome)
 		e.AddAfter(key, e.retryAfter(key, outcome))
 		return
 	}
@@ -110,7 +110,7 @@ func (e *loop) conclude(a *attempt) {
 	}
 	switch outcome.State {
 	case guard.Waiting: // The event that is waited for queues the key.
-		e.tracker.later(key)
+		e.tracker.later(key, outcome)
 	case guard.Again:
 		e.hurry(key)
 		e.enqueue(key)

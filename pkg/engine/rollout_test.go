@@ -13,6 +13,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // rolling is a rule that comes in waves.
@@ -56,7 +57,7 @@ func TestRollout(t *testing.T) {
 		grown(2*time.Minute, 20)
 		want := "objects that it has written for are not healthy 30m later: widgets.example.com ns/" + sick +
 			" (object.spec.sick != true is false; object.spec.sick is true); it has written for 20 of 200; " +
-			"look at them, then put the annotation dyncontroller.dev/resume=grows on ClusterRuleSet set, or change the rule"
+			"look at them, then put the annotation dyncontroller.dev/resume=grows on ClusterRuleSet set, in its file if it has one, or change the rule"
 		if paused := e.Paused(); len(paused) != 1 || paused[0].String() != want {
 			t.Fatalf("paused %v\nwant   [%s]", paused, want)
 		}
@@ -74,6 +75,43 @@ func TestRollout(t *testing.T) {
 		grown(11*time.Minute, 200)
 		c.putFrom(t, 200, 260)
 		grown(time.Second, 260)
+	})
+}
+
+// TestRolloutTells holds that each object that waits is told what for as soon as all are looked at, and that settling has not failed
+// for it, whatever is settled first.
+func TestRolloutTells(t *testing.T) {
+	const want = "it waits for a later wave of the rollout: wave 1 of 3 is for 1 of 40 objects"
+	c, s := newCluster(), &shelf{}
+	c.putMany(t, 40)
+	runWith(t, c, s.house(false), load(t, rolling), func(t *testing.T, e *engine.Engine) {
+		pass(time.Second)
+		waiting := 0
+		for _, name := range c.list(widgets) {
+			record := e.Recorded(engine.Key{GVR: widgets, Namespace: "ns", Name: name}).Records[0]
+			if record.Trouble.Failure != "" || record.Trouble.Wave != want && record.Trouble.Wave != "" {
+				t.Errorf("%s: %+v", name, record.Trouble)
+			}
+			if record.Trouble.Wave != "" {
+				waiting++
+			}
+		}
+		if waiting != 39 {
+			t.Errorf("%d objects wait, want 39", waiting)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		c.putMany(t, 40)
+		report, err := c.engineWith(s.house(false)).Settle(t.Context(), load(t, rolling))
+		if err != nil || report.Written != 1 || len(report.Failures) > 0 || len(report.Deferred) != 39 {
+			t.Fatalf("%d written, %d failures, %d wait, %v", report.Written, len(report.Failures), len(report.Deferred), err)
+		}
+		for _, one := range report.Deferred {
+			if one.Err.Error() != want {
+				t.Errorf("%s: %v", one.Key.Name, one.Err)
+			}
+		}
 	})
 }
 
@@ -120,6 +158,152 @@ func TestRolloutSurvives(t *testing.T) {
 			}
 			stop()
 			c.restart()
+		}
+	})
+}
+
+// TestRolloutSuspended holds that a rule which is suspended stays where it is, and goes on from there: without a wave that nobody has seen
+// healthy, and with time for what is not. So it is if no process runs when it is resumed.
+func TestRolloutSuspended(t *testing.T) {
+	whole := rolling + "  suspend: true\n"
+	for name, tc := range map[string]struct {
+		suspended string
+		restart   bool // while it is suspended
+		down      bool // when it is resumed
+		healthy   bool // all of them are, and soak
+	}{
+		"Rule":             {suspended: strings.Replace(rolling, "watch:", "suspend: true\n    watch:", 1)},
+		"Set":              {suspended: whole},
+		"Restarted":        {suspended: whole, restart: true},
+		"Down":             {suspended: whole, down: true},
+		"Soaking":          {suspended: whole, healthy: true},
+		"SoakingRestarted": {suspended: whole, restart: true, healthy: true},
+		"SoakingDown":      {suspended: whole, down: true, healthy: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, s := newCluster(), &shelf{}
+			c.putMany(t, 200)
+			synctest.Test(t, func(t *testing.T) {
+				e := c.engineWith(s.house(false))
+				stop := start(t, e, load(t, rolling))
+				again := func(rules string) {
+					stop()
+					c.restart()
+					e = c.engineWith(s.house(false))
+					stop = start(t, e, load(t, rules))
+				}
+				grown := func(after time.Duration, want int) {
+					t.Helper()
+					pass(after)
+					if n := c.grown(); n != want || len(e.Paused()) > 0 {
+						t.Fatalf("it has written for %d objects, want %d; paused %v", n, want, e.Paused())
+					}
+				}
+				grown(12*time.Minute, 20)
+				sick := slices.DeleteFunc(c.list(widgets), func(name string) bool { return size(c, name) != int64(3) })[7]
+				c.sicken(t, sick, !tc.healthy)
+				pass(time.Minute)
+				e.SetRules(load(t, tc.suspended))
+				grown(2*time.Hour, 20)
+				if tc.restart {
+					again(tc.suspended)
+					grown(2*time.Hour, 20)
+				}
+				if tc.down {
+					again(rolling)
+				} else {
+					e.SetRules(load(t, rolling))
+				}
+				if !tc.healthy {
+					grown(29*time.Minute, 20)
+					c.sicken(t, sick, false)
+				}
+				grown(9*time.Minute, 20)
+				grown(2*time.Minute, 100)
+				stop()
+			})
+		})
+	}
+}
+
+// TestSuspendRestores holds that neither a rollout nor a pause keeps a rule that is suspended from restoring what it has changed.
+func TestSuspendRestores(t *testing.T) {
+	const resting = `
+  - name: rests
+    watch: widgets
+    BOUNDS
+    actions: [{patch: {merge: {spec: {size: SIZE}}, restore: true}}]
+`
+	for name, tc := range map[string]struct {
+		bounds  string
+		first   int // objects that are changed before
+		restart bool
+	}{
+		"Rollout":          {"rollout: {waves: [1], soak: 10m, timeout: 30m, healthy: object.spec.sick != true}", 40, false},
+		"RolloutRestarted": {"rollout: {waves: [1], soak: 10m, timeout: 30m, healthy: object.spec.sick != true}", 40, true},
+		"Paused":           {"limits: {maxObjects: 3, per: 1h}", 3, false},
+		"PausedRestarted":  {"limits: {maxObjects: 3, per: 1h}", 3, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, s := newCluster(), &shelf{}
+			c.putMany(t, 40)
+			with := func(size, end string) *rules.Set {
+				return load(t, strings.NewReplacer("BOUNDS", tc.bounds, "SIZE", size).Replace(resting)+end)
+			}
+			changed := func() (n int) {
+				for _, name := range c.list(widgets) {
+					if size(c, name) != int64(1) {
+						n++
+					}
+				}
+				return n
+			}
+			synctest.Test(t, func(t *testing.T) {
+				e := c.engineWith(s.house(false))
+				stop := start(t, e, with("3", ""))
+				pass(30 * time.Minute)
+				if n := changed(); n != tc.first {
+					t.Fatalf("it has changed %d objects", n)
+				}
+				if tc.first == 40 {
+					e.SetRules(with("4", ""))
+					pass(time.Minute)
+				}
+				size := map[bool]string{true: "4", false: "3"}[tc.first == 40]
+				if tc.restart {
+					stop()
+					c.restart()
+					e = c.engineWith(s.house(false))
+					stop = start(t, e, with(size, "  suspend: true\n"))
+				} else {
+					e.SetRules(with(size, "  suspend: true\n"))
+				}
+				pass(5 * time.Minute)
+				if n := changed(); n != 0 {
+					t.Errorf("%d objects are not restored:\n%s", n, c.logText())
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// TestRolloutStoresWaves holds that a wave is stored once, whatever time its writes take: no object of it waits for that of another one.
+func TestRolloutStoresWaves(t *testing.T) {
+	c, s := newCluster(), &shelf{}
+	c.putMany(t, 200)
+	c.after = func(_ plan.Operation, result write.Result) write.Result {
+		pass(time.Second)
+		return result
+	}
+	runWith(t, c, s.house(false), load(t, rolling), func(t *testing.T, _ *engine.Engine) {
+		for _, want := range []int{20, 100, 200} { // The first two come at once.
+			before := s.changes()
+			pass(12 * time.Minute)
+			// Which are chosen, that they soak, and that the wave is over.
+			if n := c.grown(); n != want || s.changes()-before > 3 {
+				t.Errorf("it has written for %d objects, want %d, and stored %d times", n, want, s.changes()-before)
+			}
 		}
 	})
 }

@@ -59,12 +59,17 @@ func (o *tracker) giveUp(why error) {
 	o.check()
 }
 
-// later notes that an object is looked at again after a while.
-func (o *tracker) later(key Key) {
+// later notes that an object is looked at again after a while, and what has failed until then.
+func (o *tracker) later(key Key, result guard.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.calm != nil {
-		o.delayed[key] = true
+	if o.calm == nil {
+		return
+	}
+	o.delayed[key] = true
+	if known, looked := o.looks[key]; looked || result.Failures != nil {
+		known.Failures = result.Failures
+		o.looks[key] = known
 	}
 }
 
@@ -179,6 +184,10 @@ func (o *tracker) summary() Report {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(o.looks), Key.Compare) {
 		for _, failure := range o.looks[key].Failures {
+			if limit.HoldOf(failure.Err) == limit.HoldWave {
+				out.Deferred = append(out.Deferred, Failure{key, failure})
+				continue
+			}
 			unkept := errors.Is(failure.Err, guard.ErrUnrecorded) || errors.Is(failure.Err, limit.ErrUnknown)
 			if out.Unkept == nil || !unkept { // Unkept says why it waits.
 				out.Failures = append(out.Failures, Failure{key, failure})

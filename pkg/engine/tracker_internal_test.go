@@ -13,7 +13,7 @@ func TestKept(t *testing.T) {
 	if o.busy() || o.summary().Unkept != nil {
 		t.Errorf("busy %v, unkept: %v", o.busy(), o.summary().Unkept)
 	}
-	o.later(objectNamed("a"))
+	o.later(objectNamed("a"), guard.Outcome{})
 	o.kept(errLate)
 	if !o.busy() || o.summary().Unkept == nil {
 		t.Errorf("busy %v, unkept: %v; want an object to look at, and why", o.busy(), o.summary().Unkept)

@@ -173,6 +173,11 @@ func (w Wish) claims(g Grain) (out []claim) {
 				out = append(out, c)
 			}
 		}
+		if w.Restoring != nil {
+			for i, c := range out {
+				out[i] = c.recorded(w.Current, d.object(), g)
+			}
+		}
 	case Finalizer: // The claim is on the name only: rules may each have a finalizer of their own.
 		out = []claim{{path: finalizersPath.child(body.Name), value: body.Name, absent: !body.Present, member: true}}
 	case map[string]any:
@@ -183,6 +188,23 @@ func (w Wish) claims(g Grain) (out []claim) {
 		}
 	}
 	return out
+}
+
+// recorded is the claim of a change for a while, from one value to another. A list in which it names no element by its key is recorded and
+// restored as a whole, so the rule decides about all of it.
+func (c claim) recorded(before, after any, g Grain) claim {
+	path := c.steps(before, g)
+	if n := len(path); n < len(c.path) || c.inserted && n == len(c.path) {
+		list := found(after, path, g)
+		if list == nil {
+			return claim{path: c.path[:n], absent: true}
+		}
+		for _, step := range path {
+			g = within(g, step)
+		}
+		return claim{path: c.path[:n], value: *list, grain: g}
+	}
+	return c
 }
 
 // makes reports whether a claim makes an empty map or list where there is none with something in it. Finalizers are put on before, so

@@ -32,8 +32,9 @@ type Plan struct {
 	// Suppressed is what would have been written if it were not known to have
 	// no effect.
 	Suppressed Marks
-	// Audited is what audited rules would write.
-	Audited []Operation
+	// Audited is what audited rules would write, and AuditedEvents what they would record.
+	Audited       []Operation
+	AuditedEvents []Event
 	// Reads are the questions about other objects that were asked.
 	Reads []Read
 	// LookAgainAt is when an answer that was used changes with time alone, zero

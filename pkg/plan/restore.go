@@ -96,14 +96,36 @@ func rebased(fields, changed []original, foreign any, g Grain) (out []original) 
 	return differences(out, nil, &foreign, &again, g)
 }
 
-// undone is the object as it would be if no rule had changed it for a while.
-func (o originals) undone(object any, g Grain) any {
+// undone is the object as it would be if no rule had changed it for a while. What a rule has removed, and another client has made anew, is as
+// that client wants it, and has nothing of before. It is not known who has made what is partly of a rule.
+func (o originals) undone(object any, g Grain, partly func(name string, field original) bool) any {
 	for _, name := range slices.Backward(o.names()) {
 		for _, field := range slices.Backward(o[name]) {
+			now := found(object, field.Path, g)
+			if field.Written == nil && now != nil && !IsEmpty(*now) && !o.shared(name, field) && !partly(name, field) {
+				continue
+			}
 			object, _ = turned(object, true, field.Path, field.Written, field.Before, g)
 		}
 	}
 	return object
+}
+
+// shared reports whether another rule has changed the field too.
+func (o originals) shared(name string, field original) bool {
+	for other, fields := range o {
+		if other != name && slices.ContainsFunc(fields, func(of original) bool { return of.overlaps(field.Path) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// decided reports whether others have decided about all of a field that only this rule has changed, which may be gone. One that is not changes
+// the field again.
+func (o originals) decided(name string, field original, object any, g Grain) bool {
+	before, _ := turned(object, true, field.Path, field.Written, field.Before, g)
+	return !o.shared(name, field) && Equal(before, object)
 }
 
 // redone changes an object again as the rules have changed it.
@@ -127,7 +149,8 @@ func (o Options) restoring(w Wish, current map[string]any) (map[string]any, erro
 	others := originals{}
 	maps.Copy(others, kept)
 	delete(others, name)
-	foreign := kept.undone(withoutRecord(current), g)
+	partly := func(of string, field original) bool { return of == name && w.changes(field, g) > 1 }
+	foreign := kept.undone(withoutRecord(current), g, partly)
 	wanted := withoutRecord(w.Current)
 	read := draftedObject{current: wanted, asked: wanted, positions: positionsOf(wanted)}
 	var asked, now []Path // now is what is made so with this wish, or was by an earlier one
@@ -155,9 +178,15 @@ func (o Options) restoring(w Wish, current map[string]any) (map[string]any, erro
 		return object
 	}
 	own, _ := made(foreign, asked).(map[string]any) // without what other rules have changed
+	for other, fields := range others {
+		others[other] = slices.DeleteFunc(slices.Clone(fields), func(field original) bool {
+			return slices.ContainsFunc(asked, field.overlaps) && kept.decided(other, field, withoutRecord(current), g)
+		})
+	}
 	all := slices.DeleteFunc(differences(nil, nil, &foreign, new(any(o.Stored(w.Target, own))), g), func(field original) bool {
 		return !slices.ContainsFunc(asked, field.overlaps)
 	})
+	markEmptied(all, asked)
 	for name, fields := range others {
 		others[name] = rebased(fields, all, foreign, g)
 	}
@@ -181,6 +210,26 @@ func (o Options) restoring(w Wish, current map[string]any) (map[string]any, erro
 	}
 	object, _ := after.(map[string]any)
 	return others.recorded(object)
+}
+
+// changes is how many of the patches for a while change a field. Only the first of several may have been carried out.
+func (w Wish) changes(field original, g Grain) (n int) {
+	for _, wish := range w.Restoring.Asked {
+		if slices.ContainsFunc(wish.claims(g), func(c claim) bool { return field.overlaps(c.steps(w.Current, g)) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// markEmptied tells maps and lists of which a rule removes what is in them from those that it removes: the API server may store an empty one as
+// none.
+func markEmptied(fields []original, asked []Path) {
+	for i, field := range fields {
+		if field.Written == nil && !slices.ContainsFunc(asked, func(path Path) bool { return field.Path.hasPrefix(path) }) {
+			fields[i].Written = new(orEmpty(nil, *field.Before))
+		}
+	}
 }
 
 // withoutRecord is an object without the annotation, which is nothing that a rule changes for a while.
@@ -339,7 +388,7 @@ func joinedKeys(a, b map[string]any) map[string]any {
 	return out
 }
 
-// parts are what two maps or lists consist of, by the steps of FieldsV1. It is not ok where they are owned as a whole, or where an element has
+// parts are what two maps or lists consist of, by the steps of FieldsV1. It is not ok where a list is owned as a whole, or where an element has
 // no step of its own.
 func parts(a, b any, g Grain) (one, other map[string]any, ok bool) {
 	fields, isMap := a.(map[string]any)
@@ -347,7 +396,7 @@ func parts(a, b any, g Grain) (one, other map[string]any, ok bool) {
 	list, isList := a.([]any)
 	second, areLists := b.([]any)
 	switch {
-	case isMap && areMaps && (g == nil || !g.WholeMap()):
+	case isMap && areMaps: // A merge and a JSON patch write the keys of an atomic map, too.
 		return fieldsBySteps(fields), fieldsBySteps(others), true
 	case isList && areLists && g != nil && !g.WholeList():
 		one, ok = elementsBySteps(list, g)
@@ -380,6 +429,9 @@ func elementsBySteps(list []any, g Grain) (out map[string]any, ok bool) {
 
 // elementStep is the step to an element of a merged list, by its key or by its value.
 func elementStep(element any, g Grain) (step string, ok bool) {
+	if g == nil {
+		return "", false
+	}
 	if step, ok = keyOf(element, g); ok || !isScalar(element) {
 		return step, ok
 	}
@@ -443,7 +495,7 @@ func below(value any, there bool, path Path, g Grain, makes bool, change func(an
 			if !stays {
 				return value, there
 			}
-			return append(slices.Clip(list), item), true
+			return withElement(list, item, name, g), true
 		}
 		at, _ := strconv.Atoi(step)
 		out := slices.Clone(list)
@@ -455,6 +507,18 @@ func below(value any, there bool, path Path, g Grain, makes bool, change func(an
 	default:
 		return value, there
 	}
+}
+
+// withElement adds an element to a list by its key, unless it has another one, or the list has the key: of two that have it, none is meant.
+func withElement(list []any, element any, name string, g Grain) []any {
+	has := func(element any) bool {
+		step, ok := elementStep(element, g)
+		return ok && step == name
+	}
+	if !has(element) || slices.ContainsFunc(list, has) {
+		return list
+	}
+	return append(slices.Clip(list), element)
 }
 
 func turnedValue(value any, there bool, from, to *any, g Grain) (any, bool) {

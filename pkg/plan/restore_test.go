@@ -127,6 +127,41 @@ func TestRestoreKept(t *testing.T) {
 			Restoring{},
 			`{"s":["x"]} []`,
 		},
+		"MadeAnew": {
+			"The rule has removed the whole map, so whoever makes it anew decides about all of it.",
+			`{"path":["f:spec","f:m"],"before":{"p":1,"q":2}}`, `{m: {p: 3}}`,
+			Restoring{},
+			`{"m":{"p":3}} []`,
+		},
+		"FilledAgain": {
+			"The rule has removed what was in the map, and not what another client puts there.",
+			`{"path":["f:spec","f:m"],"before":{"p":1,"q":2},"written":{}}`, `{m: {r: 3}}`,
+			Restoring{},
+			`{"m":{"p":1,"q":2,"r":3}} []`,
+		},
+		"Emptied": {
+			"It is known that the rule has removed what was in the map.", "", `{m: {p: 1}}`,
+			Restoring{Asked: []Wish{asks(`{spec: {m: {p: null}}}`)}, Through: 1},
+			`{"m":{}} [{"path":["f:spec","f:m"],"before":{"p":1},"written":{}}]`,
+		},
+		"Repeated": {
+			"Two elements have the key of one that a rule has added, so it is not known which is meant, and nothing is added.",
+			`{"path":["f:spec","f:list","k:{\"name\":\"x\"}"],"written":{"name":"x"}}`, `{list: [{name: x}, {name: x}]}`,
+			Restoring{},
+			`{"list":[{"name":"x"},{"name":"x"}]} []`,
+		},
+		"NotThatElement": {
+			"Whoever wrote the record, an element is only added by its own key.",
+			`{"path":["f:spec","f:list","v:null"],"before":{"name":"x"}}`, `{list: [{name: p}]}`,
+			Restoring{},
+			`{"list":[{"name":"p"}]} []`,
+		},
+		"OfTwoChanges": {
+			"The first one has been carried out, and what is left is not made anew by another client.",
+			`{"path":["f:spec","f:m"],"before":{"p":1,"q":2}}`, `{a: 1, m: {q: 2}}`,
+			Restoring{Asked: []Wish{asks(`{spec: {m: {p: null}}}`), asks(`{spec: {m: null}}`)}, Through: 2},
+			`{"a":1} [{"path":["f:spec","f:m"],"before":{"p":1,"q":2}}]`,
+		},
 		"Large": {
 			"An object has no room for it.", "", `{a: ` + strings.Repeat("x", maxRestore) + `}`,
 			Restoring{Asked: []Wish{asks(`{spec: {a: 2}}`)}, Through: 1},
@@ -199,6 +234,9 @@ func (c *restoreCase) first() map[string]any {
 	if c.IntN(4) > 0 {
 		spec["atom"] = []any{"u", "v"}
 	}
+	if c.IntN(4) > 0 {
+		spec["map"] = map[string]any{"atom": map[string]any{"x": "x", "y": "y"}}
+	}
 	object := map[string]any{"metadata": map[string]any{"name": "o"}, "spec": spec}
 	if c.IntN(2) > 0 {
 		object["metadata"].(map[string]any)["labels"] = map[string]any{"l": "l"}
@@ -261,7 +299,7 @@ func (c *restoreCase) value(rule string) string {
 }
 
 func (c *restoreCase) patches(rule string) (out []restoringPatch) {
-	for _, kind := range c.Perm(9)[:1+c.IntN(2)] {
+	for _, kind := range c.Perm(11)[:1+c.IntN(2)] {
 		var p restoringPatch
 		spec := func(key string, value any) {
 			p.Merge = map[string]any{"spec": map[string]any{key: value}}
@@ -282,6 +320,10 @@ func (c *restoreCase) patches(rule string) (out []restoringPatch) {
 		case 6:
 			p = restoringPatch{Op: "replace", Name: []string{"p", "q"}[c.IntN(2)], Value: c.value(rule)}
 		case 7:
+			spec("map", map[string]any{"atom": map[string]any{rule: c.value(rule)}})
+		case 8:
+			spec("map", map[string]any{"atom": map[string]any{"x": c.value(rule)}})
+		case 9:
 			p = restoringPatch{Op: "add", Name: "n-" + rule, Value: map[string]any{"name": "n-" + rule}}
 		default:
 			p = restoringPatch{Op: "remove"}
@@ -341,7 +383,7 @@ func (c *restoreCase) others() (told string) {
 			object["spec"] = mergePatched(spec(object), patch)
 		})
 	}
-	switch c.IntN(8) {
+	switch c.IntN(9) {
 	case 0:
 		return merge("a="+value, map[string]any{"a": value})
 	case 1:
@@ -361,6 +403,8 @@ func (c *restoreCase) others() (told string) {
 	case 5:
 		return merge("atom", map[string]any{"atom": []any{value}})
 	case 6:
+		return merge("map.atom.y="+value, map[string]any{"map": map[string]any{"atom": map[string]any{"y": value}}})
+	case 7:
 		return both("an element", func(object map[string]any) {
 			list, _ := spec(object)["list"].([]any)
 			spec(object)["list"] = append(slices.Clone(list), map[string]any{"name": value})
@@ -443,5 +487,94 @@ func TestBookkeeping(t *testing.T) {
 		if got := tc.change.Bookkeeping(); got != tc.want {
 			t.Errorf("%s: %s: have %q, want %q", name, tc.reason, got, tc.want)
 		}
+	}
+}
+
+// TestRestoreAfterOthers holds that what a rule has left, which is gone, does not decide about a field that another client has set since.
+func TestRestoreAfterOthers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, kept string
+		now          int // what another client has made of it
+		want         string
+	}{
+		"decided":     {"The client has decided since.", `{"path":["f:spec","f:a"],"before":3,"written":0}`, 5, `{"a":5} {}`},
+		"set back":    {"So it has where it is as it was before.", `{"path":["f:spec","f:a"],"before":3,"written":0}`, 3, `{"a":3} {}`},
+		"not decided": {"The other rule may still want it.", `{"path":["f:spec","f:a"],"before":3,"written":0}`, 0, `{"a":0} {"s.gone-hash":[{"path":["f:spec","f:a"],"before":3,"written":0}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := Rule{Kind: "RuleSet", Set: "s", Name: "r"}
+			object := decode[map[string]any](t, fmt.Sprintf(`{metadata: {name: o}, spec: {a: %d}}`, tc.now))
+			object = WithField(object, restorePath, `{"s.gone-hash":[`+tc.kept+`]}`)
+			for _, body := range []string{`{spec: {a: 1}}`, ""} {
+				wish := Restore(rule, Object{}, object)
+				if body != "" {
+					wish.Restoring = &Restoring{Asked: []Wish{{Rule: rule, Type: Merge, Body: decode[map[string]any](t, body), Current: object}}, Through: 1}
+				}
+				for _, o := range Build([]Wish{wish}, Options{}).Operations {
+					object = o.Predicted
+				}
+			}
+			if got := encode(t, object["spec"]) + " " + cmp.Or(Annotation(object, RestoreAnnotation), "{}"); got != tc.want {
+				t.Errorf("%s got %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestRestoreWithoutSchema holds that a record which was made with a schema is no reason to fail where the schema is not known.
+func TestRestoreWithoutSchema(t *testing.T) {
+	object := decode[map[string]any](t, `{metadata: {name: o}, spec: {list: [{name: p, v: 1}, {name: q, v: 2}]}}`)
+	rule := Rule{Kind: "RuleSet", Set: "s", Name: "r"}
+	object = WithField(object, restorePath, `{"`+rule.qualified()+`":[{"path":["f:spec","f:list","k:{\"name\":\"q\"}","f:v"],"before":1,"written":2}]}`)
+	for _, o := range Build([]Wish{Restore(rule, Object{}, object)}, Options{}).Operations {
+		object = o.Predicted
+	}
+	if got, want := encode(t, object["spec"]), `{"list":[{"name":"p","v":1},{"name":"q","v":1}]}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestRestoreWholeList holds that a rule which changes an element of a list without keys for a while decides about the list: it is recorded, and
+// restored, as a whole.
+func TestRestoreWholeList(t *testing.T) {
+	object := map[string]any{"metadata": map[string]any{"name": "o"}, "spec": map[string]any{"atom": []any{"u", "v"}}}
+	wish := func(rule, op, path, value string, restore bool) Wish {
+		w := Wish{
+			Rule: Rule{Kind: "RuleSet", Set: "s", Name: rule}, Current: object, Type: JSON,
+			Body: []any{map[string]any{"op": op, "path": "/spec/atom/" + path, "value": value}},
+		}
+		if restore {
+			w.Restoring = &Restoring{Asked: []Wish{w}, Through: 1}
+		}
+		return w
+	}
+	const replaced, added = `{"atom":["a","v"]}`, `{"atom":["u","v","a"]}`
+	for name, tc := range map[string]struct {
+		reason    string
+		one, two  Wish
+		want, has string
+	}{
+		"Other":       {"Each would record the other's element.", wish("a", "replace", "0", "a", true), wish("b", "replace", "1", "b", true), "spec.atom", replaced},
+		"Same":        {"They want the same.", wish("a", "replace", "0", "a", true), wish("b", "replace", "0", "a", true), "", replaced},
+		"Added":       {"So they do at the end.", wish("a", "add", "-", "a", true), wish("b", "add", "-", "a", true), "", added},
+		"AddedOthers": {"An element more is another list.", wish("a", "add", "-", "a", true), wish("b", "add", "-", "b", true), "spec.atom", added},
+		"Stays":       {"A change that stays would keep the other one from being restored.", wish("a", "replace", "0", "a", true), wish("b", "replace", "1", "b", false), "spec.atom[1]", replaced},
+		"StaysAsItIs": {"It agrees with what is there.", wish("a", "replace", "0", "a", true), wish("b", "replace", "1", "v", false), "", replaced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, grain := range []Grain{merged{}, nil} { // Atomic, and unknown.
+				built := Build([]Wish{tc.one, tc.two}, Options{Grain: func(schema.GroupVersionResource, string) Grain { return grain }})
+				withheld := ""
+				for _, d := range built.Decisions {
+					withheld += d.Reason
+				}
+				if want := strings.TrimPrefix(tc.want+" is decided by rule s/a, which comes first", " is decided by rule s/a, which comes first"); withheld != want {
+					t.Errorf("%s\nwithheld: %s\nwant: %s", tc.reason, withheld, want)
+				}
+				if got := encode(t, built.Operations[0].Predicted["spec"]); got != tc.has {
+					t.Errorf("%s\nthe object becomes %s, want %s", tc.reason, got, tc.has)
+				}
+			}
+		})
 	}
 }

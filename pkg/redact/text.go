@@ -40,10 +40,13 @@ func (v *Values) replace(text string, atLeast int) string {
 		return text
 	case v.tooMuch:
 		return v.Mask(text)
-	case v.index == nil:
-		v.index = newIndex(v.known, v.except)
 	}
-	found, ok := v.index.spans(text, atLeast)
+	all := v.index.Load()
+	if all == nil {
+		all = new(newIndex(v.known, v.except))
+		v.index.Store(all)
+	}
+	found, ok := all.spans(text, atLeast)
 	switch {
 	case !ok:
 		return v.Mask(text)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // shortest is how many bytes a value must have to be looked for. Shorter ones are found
@@ -24,15 +25,14 @@ const (
 const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Values are what must not be shown. The zero value knows none, and shows [Plain] for a
-// value. Learning is not safe for concurrent use; once something was asked, and nothing is
-// learned any more, the rest is.
+// value. Learning is not safe for concurrent use; once nothing is learned any more, the rest is.
 type Values struct {
 	standIn func(value string) string
 	known   map[string]bool // folded, as exceptions are
 	except  map[string]bool
 	bytes   int
 	tooMuch bool
-	index   index // of known, nil while that changes
+	index   atomic.Pointer[index] // of known, nil while that changes
 }
 
 // New returns values for which others stand: see [Plain] and [Fingerprint].
@@ -87,7 +87,8 @@ func (v *Values) Except(words ...string) {
 			v.except = map[string]bool{}
 		}
 		if word = folded(word); !v.except[word] {
-			v.except[word], v.index = true, nil
+			v.except[word] = true
+			v.index.Store(nil)
 		}
 	}
 }
@@ -207,7 +208,8 @@ func (v *Values) keep(text string) {
 	if v.known == nil {
 		v.known = map[string]bool{}
 	}
-	v.known[text], v.index = true, nil
+	v.known[text] = true
+	v.index.Store(nil)
 }
 
 // isFrame tells the first and last line of PEM, which keys and public certificates share.

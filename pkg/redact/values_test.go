@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan/compare"
@@ -326,4 +327,18 @@ func TestQuoted(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestConcurrentUse holds, with the race detector, that all may ask at once from the first time on.
+func TestConcurrentUse(t *testing.T) {
+	values := learned("hunter22")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if got := values.Text("it is hunter22"); strings.Contains(got, "hunter22") {
+				t.Errorf("it is shown: %s", got)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -320,7 +321,7 @@ func unknownResource(declared spec.Resource, schemas *schema.Catalog, n *documen
 	at := n.Get("resource")
 	hint := "kubectl api-resources lists what there is; the CRD of another one can be given with --crds"
 	if suggested {
-		hint = "did you mean " + plan.ResourceName(near) + "?"
+		hint = "write " + written(near, gvr)
 		switch {
 		case near.Group != gvr.Group && n.Get("group") != nil:
 			at = n.Get("group")
@@ -337,6 +338,19 @@ func unknownResource(declared spec.Resource, schemas *schema.Catalog, n *documen
 	default:
 		return untyped(declared, n)
 	}
+}
+
+// written is how a set has the parts of a resource that another one has otherwise.
+func written(resource, other apischema.GroupVersionResource) string {
+	var parts []string
+	for _, part := range [][3]string{
+		{"resource", resource.Resource, other.Resource}, {"group", resource.Group, other.Group}, {"version", resource.Version, other.Version},
+	} {
+		if part[1] != part[2] {
+			parts = append(parts, part[0]+": "+cmp.Or(part[1], `""`))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func checkResource(set *spec.Set, declared spec.Resource, found *schema.Resource, n *document.Node) (errs document.Errors) {
@@ -363,16 +377,27 @@ func checkResource(set *spec.Set, declared spec.Resource, found *schema.Resource
 	return append(errs, checkFieldSelector(declared, found, n.Get("fieldSelector"))...)
 }
 
-// checkFieldSelector finds fields that the objects do not have. Which of those that
-// they have can be selected, only the API server knows.
+// mostSelectable is how many fields a hint names.
+const mostSelectable = 10
+
+// checkFieldSelector finds fields that the objects do not have, and those of custom resources by which the API server does not select.
+// Of built-in kinds only that knows which they are.
 func checkFieldSelector(declared spec.Resource, found *schema.Resource, n *document.Node) (errs document.Errors) {
 	selector, err := fields.ParseSelector(declared.FieldSelector)
 	if err != nil || n == nil {
 		return nil //nolint:nilerr // The parser of the set has reported it.
 	}
 	for _, requirement := range selector.Requirements() {
-		for _, v := range found.Type.ValidatePath(strings.Split(requirement.Field, ".")...) {
-			errs = append(errs, n.ErrorAt(max(strings.Index(n.Text(), requirement.Field), 0), len(requirement.Field), v.Hint, "%s", v.Message).Coded(v.Code))
+		at := max(strings.Index(n.Text(), requirement.Field), 0)
+		unknown := found.Type.ValidatePath(strings.Split(requirement.Field, ".")...)
+		for _, v := range unknown {
+			errs = append(errs, n.ErrorAt(at, len(requirement.Field), v.Hint, "%s", v.Message).Coded(v.Code))
+		}
+		selectable := append([]string{"metadata.name", "metadata.namespace"}, found.Selectable...)
+		if len(unknown) == 0 && found.Selectable != nil && !slices.Contains(selectable, requirement.Field) {
+			errs = append(errs, n.ErrorAt(at, len(requirement.Field),
+				"write a condition in when; by its CRD, what can be selected by is "+strings.Join(document.Few(selectable, mostSelectable), ", "),
+				"the API server does not select %s by %s", declared.GVR.Resource, requirement.Field).Coded(document.CodeInvalid))
 		}
 	}
 	return errs

@@ -65,13 +65,13 @@ func TestCheckResources(t *testing.T) {
 			"It may be one that nobody told of.",
 			served{resources: []*schema.Resource{widget("v1", true, all...)}},
 			"ClusterRuleSet", `{group: example.com, version: v1, resource: widgts}`,
-			[]string{"warning unknown-resource 5:68 there is no resource widgts.v1.example.com; did you mean widgets.v1.example.com?"},
+			[]string{"warning unknown-resource 5:68 there is no resource widgts.v1.example.com; write resource: widgets"},
 		},
 		"MisspeltWhole": {
 			"Unless all are known.",
 			served{resources: []*schema.Resource{widget("v1", true, all...)}, whole: []string{"example.com"}},
 			"ClusterRuleSet", `{group: example.com, version: v1, resource: widgts}`,
-			[]string{"mistake unknown-resource 5:68 there is no resource widgts.v1.example.com; did you mean widgets.v1.example.com?"},
+			[]string{"mistake unknown-resource 5:68 there is no resource widgts.v1.example.com; write resource: widgets"},
 		},
 		"FarWhole": {
 			"Nothing is near.",

@@ -93,12 +93,12 @@ type evaluation struct {
 	others  int             // bytes of what the rules before have read beside it
 	memos   []memo
 
-	wishes, audited []plan.Wish
-	events          []plan.Event
-	decisions       []plan.Decision
-	reads           []plan.Read
-	secret          map[plan.Rule]bool
-	unheld          []plan.Rule
+	wishes, audited       []plan.Wish
+	events, auditedEvents []plan.Event
+	decisions             []plan.Decision
+	reads                 []plan.Read
+	secret                map[plan.Rule]bool
+	unheld                []plan.Rule
 
 	explanation *explanation // of one of the rules, nil for none
 	// asked is given each condition that a rule asks for, nil for nobody.
@@ -150,7 +150,7 @@ func (e *evaluation) add(rule *Rule) {
 		e.unheld = append(e.unheld, rule.ID)
 	}
 	if rule.Audited() {
-		e.audited = append(e.audited, t.action.Wishes...)
+		e.audited, e.auditedEvents = append(e.audited, t.action.Wishes...), append(e.auditedEvents, t.action.Events...)
 	} else {
 		if e.wishes == nil && len(t.action.Wishes) > 0 { // Where one rule wants something, others do.
 			e.wishes = make([]plan.Wish, 0, max(len(t.action.Wishes), min(cap(e.decisions), 16)))
@@ -180,7 +180,7 @@ func (e *evaluation) plan() plan.Plan {
 	options.Separate, options.Ineffective = state.Separate, state.Ineffective
 	out := plan.Build(e.wishes, options)
 	refused := out.Decisions
-	out.Events, out.Decisions = e.events, e.decisions
+	out.Events, out.AuditedEvents, out.Decisions = e.events, e.auditedEvents, e.decisions
 	if len(e.audited) > 0 {
 		wouldBe := plan.Build(e.audited, options)
 		out.Audited = wouldBe.Operations
@@ -203,7 +203,8 @@ func refuse(out *plan.Plan, refused []plan.Decision) {
 				out.Decisions[i] = decision
 			}
 		}
-		out.Events = slices.DeleteFunc(out.Events, func(event plan.Event) bool { return event.Rule == decision.Rule })
+		of := func(event plan.Event) bool { return event.Rule == decision.Rule }
+		out.Events, out.AuditedEvents = slices.DeleteFunc(out.Events, of), slices.DeleteFunc(out.AuditedEvents, of)
 	}
 }
 

@@ -109,6 +109,14 @@ func TestEvaluate(t *testing.T) {
 			scene:  scene{rules: "\n  rules: [{name: r, watch: tidbclusters, suspend: true, actions: [{patch: {merge: {spec: {size: 1}}}}]}]", object: `{}`},
 			want:   "r skipped: the rule is suspended",
 		},
+		"suspended set": {
+			reason: "It suspends all its rules, whatever they say.",
+			scene: scene{
+				rules:  "\n  suspend: true\n  rules: [{name: r, watch: tidbclusters, suspend: false, actions: [{patch: {merge: {spec: {size: 1}}}}]}]",
+				object: `{}`,
+			},
+			want: "r skipped: the rule is suspended",
+		},
 		"audit": {
 			reason: "It decides and reports; a conflict with it holds nobody back, and its events are not recorded.",
 			scene: scene{

@@ -21,7 +21,7 @@ func (t *ruleEvaluation) restore(unknown bool) {
 	for i := range t.action.Wishes {
 		if wish := &t.action.Wishes[i]; wish.Restoring != nil {
 			through++
-			wish.Restoring = &plan.Restoring{Asked: asked, Through: through, Unknown: unknown}
+			*wish.Restoring = plan.Restoring{Asked: asked, Through: through, Unknown: unknown} // An explanation has the same.
 		}
 	}
 	if len(asked) == 0 && !unknown && !t.rule.Audited() {

@@ -1,87 +1,88 @@
 package rules_test
 
 import (
-	"slices"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 )
 
-// TestRestore holds when a rule restores what it has changed for a while, and when it does not yet know.
-func TestRestore(t *testing.T) {
-	const (
-		before = `{metadata: {name: a, namespace: ns}, spec: {pd: {replicas: 3}, paused: false}}`
-		while  = `{metadata: {name: a, namespace: ns, annotations: {dyncontroller.dev/restore: KEPT}}, spec: {pd: {replicas: 0}, paused: false}}`
-		patch  = "\n    actions:\n    - patch: {merge: {spec: {pd: {replicas: 0}}}, restore: true}"
-	)
-	for name, tc := range map[string]struct {
-		reason, rule string
-		object       string
-		unselected   bool
-		want         string // the spec afterwards, empty where nothing is sent
-	}{
-		"Begins":       {"The rule matches.", patch, before, false, `{pd: {replicas: 0}, paused: false}`},
-		"GoesOn":       {"It still does.", patch, while, false, ""},
-		"Ends":         {"The rule does not match any more.", "\n    when: object.metadata.name == \"b\"" + patch, while, false, `{pd: {replicas: 3}, paused: false}`},
-		"ActionEnds":   {"The action does not.", "\n    actions:\n    - {when: 'object.metadata.name == \"b\"', patch: {merge: {spec: {pd: {replicas: 0}}}, restore: true}}", while, false, `{pd: {replicas: 3}, paused: false}`},
-		"Suspended":    {"It changes nothing any more.", "\n    suspend: true" + patch, while, false, `{pd: {replicas: 3}, paused: false}`},
-		"Audited":      {"So it is then.", "\n    mode: Audit" + patch, while, false, `{pd: {replicas: 3}, paused: false}`},
-		"Unselected":   {"The rule has nothing to do with the object any more.", patch, while, true, `{pd: {replicas: 3}, paused: false}`},
-		"OtherField":   {"The rule changes another one now.", "\n    actions:\n    - patch: {merge: {spec: {paused: true}}, restore: true}", while, false, `{pd: {replicas: 3}, paused: true}`},
-		"StaysForGood": {"The patch is not for a while any more, so it stays.", "\n    actions:\n    - patch: {merge: {spec: {pd: {replicas: 0}}}}", before, false, `{pd: {replicas: 0}, paused: false}`},
-		"Waiting":      {"Nothing is known before it has held for so long.", "\n    for: 1h" + patch, while, false, ""},
-		"Deleted":      {"It goes as it is.", patch, `{metadata: {name: a, namespace: ns, deletionTimestamp: "2026-01-01T00:00:00Z", annotations: {dyncontroller.dev/restore: KEPT}}, spec: {pd: {replicas: 0}}}`, false, ""},
+// TestRestoreKnowsAll holds that what is recorded to be restored is the same whether the cache keeps the whole object or only what the rules
+// need of it: nothing of it may depend on fields that are not kept.
+func TestRestoreKnowsAll(t *testing.T) {
+	for name, tc := range map[string]struct{ reason, resource, patch, object string }{
+		"one field": {
+			"Only that is recorded.", "deployments", "merge: {spec: {replicas: 0}}", "spec: {replicas: 3, paused: false}",
+		},
+		"of an atomic map": {
+			"The map is owned, and restored, as a whole.", "services", "merge: {spec: {selector: {app: maintenance}}}", "spec: {selector: {app: web, tier: front}}",
+		},
+		"removed from an atomic map": {
+			"So it is.", "services", "merge: {spec: {selector: {app: '${nil}'}}}", "spec: {selector: {app: web, tier: front}}",
+		},
+		"removed from an atomic map further below": {
+			"So it is.", "deployments", "merge: {spec: {template: {spec: {nodeSelector: {disk: '${nil}'}}}}}", "spec: {template: {spec: {nodeSelector: {disk: ssd, zone: a}}}}",
+		},
+		"removed beside another": {
+			"The map around it is not empty then.", "deployments", "merge: {spec: {strategy: {rollingUpdate: null}}}", "spec: {strategy: {rollingUpdate: {maxSurge: 1}, type: RollingUpdate}}",
+		},
+		"removed beside another, without a schema": {
+			"So it is.", "widgets", "merge: {spec: {sync: {automated: '${nil}'}}}", "spec: {sync: {automated: {prune: true}, options: [a]}}",
+		},
+		"removed by an expression": {
+			"It may be nil, or not.", "deployments", "merge: {spec: {strategy: {rollingUpdate: '${false ? {maxSurge: 1} : nil}'}}}", "spec: {strategy: {rollingUpdate: {maxSurge: 1}, type: RollingUpdate}}",
+		},
+		"the last one of its map": {
+			"The empty map goes.", "deployments", "merge: {spec: {strategy: {type: null}}}", "spec: {strategy: {type: Recreate}}",
+		},
+		"in an element": {
+			"It is told by its key, which the patch does not name.", "services", "json: [{op: replace, path: /spec/ports/1/port, value: 81}]",
+			"spec: {ports: [{name: a, port: 80}, {name: b, port: 90}]}",
+		},
+		"an element that goes": {
+			"It is restored with all that it had.", "services", "json: [{op: remove, path: /spec/ports/0}]", "spec: {ports: [{name: a, port: 80, appProtocol: x}, {name: b, port: 90}]}",
+		},
+		"a label": {
+			"Of metadata, labels are kept anyway.", "services", "merge: {metadata: {labels: {a: null, c: d}}}", "metadata: {name: web, labels: {a: b, e: f}}",
+		},
+		"an annotation": {
+			"The record is one itself.", "services", "merge: {metadata: {annotations: {a: null}}}", "metadata: {name: web, annotations: {a: b, e: f}}",
+		},
+		"by a name that is computed": {
+			"It is not known which field it is.", "services", "merge: {spec: {selector: {'${object.metadata.name}': x}}}", "spec: {selector: {web: y, tier: front}}",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set := mustLoad(t, head+"  rules:\n  - name: rule\n    watch: tidbclusters"+tc.rule)
-			current := object(t, tc.object)
-			if metadata := current["metadata"].(map[string]any); metadata["annotations"] != nil {
-				metadata["annotations"].(map[string]any)[plan.RestoreAnnotation] = kept(set)
+			group := map[string]string{"deployments": "apps", "widgets": "example.com"}[tc.resource]
+			set := loadFiles(t, rules.Options{Schemas: schema.NewCatalog(builtin.Source())}, strings.NewReplacer("GROUP", group, "RESOURCE", tc.resource, "PATCH", tc.patch).Replace(`
+apiVersion: dyncontroller.dev/v1alpha1
+kind: ClusterRuleSet
+metadata: {name: set}
+spec:
+  resources: {all: {group: "GROUP", version: v1, resource: RESOURCE}}
+  rules:
+  - name: rule
+    watch: all
+    actions: [{patch: {PATCH, restore: true}}]
+`))
+			object := map[string]any{}
+			data, err := yaml.YAMLToJSON([]byte(tc.object))
+			if err == nil {
+				err = utiljson.Unmarshal(data, &object)
 			}
-			s := snapshot(set, current)
-			if tc.unselected {
-				s.SelectedBy, s.LeftBy = nil, set.Selections()
+			if err != nil {
+				t.Fatal(err)
 			}
-			var got any
-			for _, operation := range set.Evaluate(s).Operations {
-				got = operation.Predicted["spec"]
+			for key, value := range map[string]string{"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "1"} {
+				object = plan.WithField(object, plan.Path{"metadata", key}, value)
 			}
-			var want any
-			if tc.want != "" {
-				want = object(t, "spec: "+tc.want)["spec"]
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// kept is what the rule of the test has recorded of its object.
-func kept(set *rules.Set) string {
-	rule := set.Rules()[0].ID
-	id := rule.Finalizer()[len("dyncontroller.dev/"):]
-	return `{"` + id + `":[{"path":["f:spec","f:pd","f:replicas"],"before":3,"written":0}]}`
-}
-
-// TestRestoreOfSecrets holds that nothing of a Secret is kept in an annotation.
-func TestRestoreOfSecrets(t *testing.T) {
-	for name, tc := range map[string]struct{ rule, want string }{
-		"Secret":  {"watch: secrets\n    actions: [{patch: {merge: {data: {a: Yg==}}, restore: true}}]", "restore is not for Secrets: what they had before would be kept in an annotation"},
-		"Derived": {"watch: maps\n    with: {secret: {resource: secrets, name: s}}\n    actions: [{patch: {merge: {data: {a: \"${sha256(secret?.data?.a ?? '')}\"}}, restore: true}}]", "the patch writes what it makes of a Secret, which would be kept in an annotation"},
-		"Fixed":   {"watch: maps\n    with: {secret: {resource: secrets, name: s}}\n    when: secret?.data?.a != nil\n    actions: [{patch: {merge: {data: {a: b}}, restore: true}}]", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			text := "apiVersion: dyncontroller.dev/v1alpha1\nkind: RuleSet\nmetadata: {name: set}\nspec:\n  resources: {secrets: {version: v1, resource: secrets}, maps: {version: v1, resource: configmaps}}\n  rules:\n  - name: rule\n    " + tc.rule
-			_, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(text)}}, rules.Options{DefaultNamespace: "default"})
-			told := slices.ContainsFunc(errs, func(err *document.Error) bool { return err.Message == tc.want })
-			if tc.want != "" && !told || tc.want == "" && len(errs) > 0 {
-				t.Errorf("got %v, want %q", errs, tc.want)
-			}
+			sameWhenReduced(t, set, rules.Snapshot{GVR: set.Selections()[0].GVR, Object: object, SelectedBy: set.Selections(), Now: noon})
 		})
 	}
 }

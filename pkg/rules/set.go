@@ -33,6 +33,7 @@ type Set struct {
 	warnings   document.Errors
 	catalogs   map[apischema.GroupVersionResource]*schema.Catalog // that of kinds
 	options    plan.Options                                       // what the catalogs know of writes
+	unserved   func() []Unserved                                  // nil for none
 }
 
 // Rule is one compiled rule.
@@ -63,18 +64,24 @@ func newSet(all []*Rule, warnings document.Errors) *Set {
 		kinds: map[apischema.GroupVersionResource]plan.Kind{}, catalogs: map[apischema.GroupVersionResource]*schema.Catalog{},
 	}
 	var set *spec.Set
+	var unserved []apischema.GroupVersionResource
+	lacking := map[apischema.GroupVersionResource]*schema.Catalog{}
 	for _, rule := range all {
 		if rule.set == set {
 			continue
 		}
 		set = rule.set
 		for _, declared := range set.Resources {
-			if found := rule.schemas.Resource(declared.GVR); found != nil && out.catalogs[declared.GVR] == nil {
+			switch found := rule.schemas.Resource(declared.GVR); {
+			case found != nil && out.catalogs[declared.GVR] == nil:
 				out.kinds[declared.GVR] = plan.Kind{Name: found.Kind, Namespaced: found.Namespaced}
 				out.catalogs[declared.GVR] = rule.schemas
+			case found == nil && lacking[declared.GVR] == nil && rule.schemas.Unserved(declared.GVR):
+				unserved, lacking[declared.GVR] = append(unserved, declared.GVR), rule.schemas
 			}
 		}
 	}
+	out.findUnserved(unserved, lacking)
 	if len(out.catalogs) > 0 {
 		out.options.Canonical = func(gvr apischema.GroupVersionResource, object map[string]any) map[string]any {
 			return out.catalogs[gvr].Canonical(gvr, object)
@@ -270,7 +277,7 @@ func Changes(before, after *Set) []*Rule {
 		switch sees := func(declared spec.Resource) bool { return differs[declared.GVR] }; {
 		case earlier == nil:
 			out = append(out, rule)
-		case rule != earlier && rule.Digest() != earlier.Digest() || slices.ContainsFunc(rule.set.Resources, sees):
+		case rule != earlier && !rule.Same(earlier) || slices.ContainsFunc(rule.set.Resources, sees):
 			out = append(out, earlier, rule)
 		default:
 			stay = append(stay, earlier)
@@ -317,11 +324,12 @@ func (r *Rule) condition() []any {
 }
 
 // Digest tells the rule from what it was before a change: of what is written there but
-// for the description, of the mode, and of the params, names and resources of its set,
-// whether it uses them or not. It is the same after a restart.
+// for the description and whether it is suspended, of the mode, and of the params, names and
+// resources of its set, whether it uses them or not. It is the same after a restart.
 func (r *Rule) Digest() string {
 	said, _ := r.source.Node().Any().(map[string]any)
 	delete(said, "description")
+	delete(said, "suspend")
 	whole := r.set.Node().Get("spec")
 	data, err := json.Marshal(map[string]any{
 		"rule": said, "mode": cmp.Or(r.source.Mode, r.set.Mode, spec.Enforce), "params": r.params,
@@ -332,6 +340,11 @@ func (r *Rule) Digest() string {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])
+}
+
+// Same reports whether the rule does what another version of it did.
+func (r *Rule) Same(as *Rule) bool {
+	return r.Suspended() == as.Suspended() && r.Digest() == as.Digest()
 }
 
 // AsksToResume reports whether the document of the rule's set asks that it goes on after a

@@ -25,10 +25,13 @@ func isGolden(data []byte) bool { return bytes.Contains(data, []byte(strings.Tri
 
 // compare judges what happened by the golden of the case, or makes it the
 // golden, unless it is shared. A golden that says the same in other words is left as it is.
-func (c *Case) compare(story Story, result *Result, options Options, shared document.Errors) document.Errors {
+func (c *Case) compare(story Story, why bool, result *Result, options Options, shared document.Errors) document.Errors {
 	if c.Golden == "" {
 		result.Status = Pass // Until what it expects says otherwise.
 		return nil
+	}
+	if !why {
+		story = story.withoutReasons()
 	}
 	encoded, err := story.YAML()
 	if err != nil {

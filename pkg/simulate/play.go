@@ -37,6 +37,29 @@ type Chapter struct {
 // YAML writes the story as YAML, in order.
 func (s Story) YAML() ([]byte, error) { return compare.YAML(s) }
 
+// withoutReasons leaves out why rules did not match: that has the text of their conditions, which may change though nothing else does.
+func (s Story) withoutReasons() Story {
+	s.Decisions, s.Steps = unreasoned(s.Decisions), slices.Clone(s.Steps)
+	for i := range s.Steps {
+		s.Steps[i].Decisions = unreasoned(s.Steps[i].Decisions)
+	}
+	return s
+}
+
+func unreasoned(all []scenario.Decision) []scenario.Decision {
+	out := make([]scenario.Decision, 0, len(all))
+	for _, one := range all {
+		if one.Outcome == plan.Unmatched {
+			if one.Repeated {
+				continue
+			}
+			one.Reason = ""
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
 // phases are what happens until the rules have settled first, and after each step.
 func (s Story) phases() []scenario.Phase {
 	out := []scenario.Phase{s.Phase}

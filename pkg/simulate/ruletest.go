@@ -25,6 +25,7 @@ type Test struct {
 	params []constant
 	now    time.Time
 	whole  bool // goldens have changed objects as a whole
+	why    bool // goldens have the reasons for which rules did not match
 	set    *rules.Set
 	// broken says that something is wrong with the document itself.
 	broken bool
@@ -93,7 +94,7 @@ func (t *Test) decode(n *document.Node) document.Errors {
 	metadata, wrong := spec.TestMetadata.Read(root["metadata"])
 	v, more := spec.TestFields.Read(root["spec"])
 	errs = slices.Concat(errs, wrong, more)
-	t.Name, t.whole = metadata["name"].Text(), v.Bool("wholeObjects", false)
+	t.Name, t.whole, t.why = metadata["name"].Text(), v.Bool("wholeObjects", false), v.Bool("reasons", false)
 	t.rules, t.crds = t.places(v["rules"]), t.places(v["crds"])
 	if now := v["now"]; now != nil {
 		t.now, _ = time.Parse(time.RFC3339, now.Text()) // It has been checked.

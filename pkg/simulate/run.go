@@ -150,7 +150,7 @@ func (r *run) judge(ctx context.Context, p pending) {
 	end, errs := r.tell(ctx, p, result)
 	if len(errs) == 0 {
 		result.EvaluationsFailed, result.WritesRefused = end.story.failed()
-		errs = p.of.compare(end.story, result, r.Options, r.owners.shared(owner{p.test, p.of}))
+		errs = p.of.compare(end.story, p.test.why, result, r.Options, r.owners.shared(owner{p.test, p.of}))
 		if len(errs) == 0 {
 			p.of.expected(end, result)
 		}

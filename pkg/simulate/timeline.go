@@ -38,8 +38,10 @@ type Moment struct {
 	// Writes have the changes of this rule only.
 	Writes []scenario.Write
 	Events []scenario.Event
+	// AuditedEvents are those of a rule in mode Audit, which are not recorded.
+	AuditedEvents []scenario.Event
 	// Failures are what kept the rule from something, beside what the decision and the writes say.
-	Failures []string
+	Failures []scenario.Failure
 
 	evaluation int // the first one
 }
@@ -56,7 +58,8 @@ func DefaultTimelineLimits() TimelineLimits { return TimelineLimits{Moments: 400
 
 // Timeline lets the rules act on all objects from [Evaluation.Now] on, and tells what they do about the one object until an
 // instant. Time goes from one moment at which the rules have to be asked again to the next. Of the first moment, decisions of
-// rules that do not apply are left out. It is an error if no rule watches the object.
+// rules that do not apply are left out. It is an error if no rule watches the object. Of rules that do not come to rest at a moment, the
+// time line ends there, and the error says so.
 func (e Evaluation) Timeline(ctx context.Context, to time.Time, most TimelineLimits) (Timeline, error) {
 	if to.After(latest()) {
 		return Timeline{}, fmt.Errorf("%s is too late for a time line: the last instant is %s", to.UTC().Format(time.RFC3339), latest().Format(time.RFC3339))
@@ -80,7 +83,7 @@ func (e Evaluation) Timeline(ctx context.Context, to time.Time, most TimelineLim
 		}
 	}
 	if err != nil {
-		return Timeline{}, fmt.Errorf("at %s: %w", at.UTC().Format(time.RFC3339Nano), err)
+		t.To, err = at, fmt.Errorf("at %s: %w", at.UTC().Format(time.RFC3339Nano), err)
 	}
 	t.hidden = s.Hidden()
 	for i, phase := range s.Phases() { // Not before the end: what is masked in them is known only then.
@@ -89,7 +92,7 @@ func (e Evaluation) Timeline(ctx context.Context, to time.Time, most TimelineLim
 	if len(t.Moments) > most.Moments {
 		t.Moments, t.Cut = t.Moments[:most.Moments], t.Moments[most.Moments].At
 	}
-	return t.Timeline, t.locate()
+	return t.Timeline, cmp.Or(err, t.locate())
 }
 
 // timeline is a time line that is being made.
@@ -151,16 +154,20 @@ func (t *timeline) add(at time.Time, phase scenario.Phase) {
 			m.Writes = append(m.Writes, partOf(w, rule))
 		}
 	}
-	for _, event := range phase.Events {
-		if watched := t.objects[event.Evaluation-1]; watched == t.Object {
-			m := of(event.Rule, watched, event.Evaluation)
-			m.Events = append(m.Events, event)
+	tell := func(events []scenario.Event, of func(event scenario.Event) *[]scenario.Event) {
+		for _, event := range events {
+			if t.objects[event.Evaluation-1] == t.Object {
+				to := of(event)
+				*to = append(*to, event)
+			}
 		}
 	}
+	tell(phase.Events, func(e scenario.Event) *[]scenario.Event { return &of(e.Rule, t.Object, e.Evaluation).Events })
+	tell(phase.AuditedEvents, func(e scenario.Event) *[]scenario.Event { return &of(e.Rule, t.Object, e.Evaluation).AuditedEvents })
 	for _, failure := range phase.Failures {
 		if rule := strings.Join(failure.Rules, ", "); failure.Object == t.Object && !t.again(rule, failure.Error) {
 			m := of(rule, failure.Object, phase.Evaluations)
-			m.Failures = append(m.Failures, failure.Error)
+			m.Failures = append(m.Failures, failure)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *Moment) int { return cmp.Compare(a.evaluation, b.evaluation) })

@@ -1,5 +1,7 @@
-// Command chart writes what is made of the chart in deploy/chart:
+// Command chart writes parts of the chart in deploy/chart, and what is made of it. Helm remarks on each symbolic link, so there are copies:
 //
+//	deploy/crds -> deploy/chart/crds, deploy/chart/templates/fields.yaml
+//	deploy/monitoring -> deploy/chart/files
 //	deploy/chart, its defaults -> deploy/base, for kustomize
 //	deploy/chart, ci/everything-values.yaml -> testdata/everything.yaml, for tests
 //	deploy/monitoring/alerts.yaml -> deploy/monitoring/prometheus/rules.yaml, for Prometheus without its operator
@@ -9,8 +11,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"log"
 	"maps"
 	"os"
 	"path/filepath"
@@ -31,20 +31,48 @@ const (
 )
 
 func main() {
-	files, err := generated()
+	for _, files := range steps {
+		if err := write(files()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
+
+// steps return files by their names. Each reads what those before it have written.
+var steps = []func() (map[string]string, error){parts, rendered}
+
+func write(files map[string]string, err error) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err == nil {
 			err = os.WriteFile(name, []byte(files[name]), 0o644)
 		}
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	return err
 }
 
-// generated are the files, by their names.
-func generated() (map[string]string, error) {
+// parts are those of the chart that are written from other files.
+func parts() (map[string]string, error) {
+	text, err := policy()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{filepath.Join(chart, "templates", "fields.yaml"): text}
+	for to, from := range map[string]string{
+		"crds/rulesets.yaml": "crds/rulesets.yaml", "crds/clusterrulesets.yaml": "crds/clusterrulesets.yaml",
+		"files/alerts.yaml": "monitoring/alerts.yaml", "files/dashboard.json": "monitoring/dashboard.json",
+	} {
+		data, err := os.ReadFile(filepath.Join(deploy, from))
+		if err != nil {
+			return nil, fmt.Errorf("copying into the chart: %w", err)
+		}
+		out[filepath.Join(chart, to)] = string(data)
+	}
+	return out, nil
+}
+
+// rendered are the files that are made of the chart.
+func rendered() (map[string]string, error) {
 	out := map[string]string{}
 	base, err := render(nil)
 	if err != nil {
@@ -87,7 +115,6 @@ func unindent(text string) string {
 // render returns what the templates say with these values, by the names of their files. A value that the schema does not allow is
 // an error.
 func render(values map[string]any) (map[string]string, error) {
-	log.SetOutput(io.Discard) // The loader remarks on each link.
 	loaded, err := loader.LoadDir(chart)
 	if err != nil {
 		return nil, fmt.Errorf("loading the chart: %w", err)
@@ -97,12 +124,12 @@ func render(values map[string]any) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the values: %w", err)
 	}
-	rendered, err := engine.Render(loaded, all)
+	files, err := engine.Render(loaded, all)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the chart: %w", err)
 	}
 	out := map[string]string{}
-	for name, text := range rendered {
+	for name, text := range files {
 		if filepath.Ext(name) == ".yaml" {
 			out[filepath.Base(name)] = text
 		}

@@ -31,7 +31,7 @@ func (c *ControlPlane) Namespace(t T) string {
 		return ""
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		if err := c.DeleteNamespace(ctx, name); err != nil {
 			t.Fatalf("%v", err)

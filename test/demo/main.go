@@ -1,5 +1,6 @@
 // Command demo shows in six acts what rules do: on a real API server, with real TidbClusters and the real
-// dyncontroller. "make demo" builds what it needs and runs it from the root of the repository.
+// dyncontroller. "make demo" builds what it needs and runs it from the root of the repository. "make terminal" has it draw
+// a shorter run, for README.md.
 package main
 
 import (
@@ -18,6 +19,7 @@ import (
 
 func main() {
 	keep := flag.Bool("keep", false, "leave everything running in the end, until interrupted")
+	picture := flag.String("picture", "", "show nothing, and draw a short run as an animated SVG into this `FILE`")
 	fast := flag.Bool("fast", false, "do not wait for a reader, at a terminal either")
 	flag.Parse()
 	stop := time.Duration(0)
@@ -27,7 +29,7 @@ func main() {
 	// A broken pipe is among them, so that "make demo | head" cleans up too. No signal is let through later on either:
 	// to stop takes seconds and must not be cut short.
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	err := run(ctx, options{
+	err := present(ctx, *picture, options{
 		root:   ".",
 		keep:   *keep,
 		env:    os.Environ(),
@@ -40,6 +42,18 @@ func main() {
 	interrupted := ctx.Err() != nil
 	restore()
 	os.Exit(report(os.Stderr, err, interrupted))
+}
+
+// present shows the demo, or draws.
+func present(ctx context.Context, picture string, o options) error {
+	if picture == "" {
+		return run(ctx, o)
+	}
+	drawn, err := shoot(ctx, o)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(picture, drawn, 0o644) //nolint:gosec // A document is for everybody.
 }
 
 // report tells an interruption, which is nobody's mistake, from a failure, and returns the exit code.

@@ -41,7 +41,7 @@ func TestCleanUpRemoves(t *testing.T) {
 		return k.GroupVersionResource.Resource == "gadgets" && k.Version == "v1"
 	})]
 	simulated := &rest.Config{Host: "http://simulated", QPS: -1, Transport: shared.server.Transport(
-		storage.NewWorld(clocktesting.NewFakePassiveClock(time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC))))}
+		storage.NewWorld(clocktesting.NewFakeClock(time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC))))}
 	for name, tc := range tests {
 		for where, config := range map[string]*rest.Config{"Real": control.RESTConfig(), "Simulated": simulated} {
 			t.Run(name+where, func(t *testing.T) {

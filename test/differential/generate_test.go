@@ -64,7 +64,7 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // simulated is a side that is a simulated cluster of its own.
 func (w *world) simulated(of *kind, namespace, name string) *side {
-	client := &http.Client{Transport: w.server.Transport(storage.NewWorld(clocktesting.NewFakePassiveClock(start)))}
+	client := &http.Client{Transport: w.server.Transport(storage.NewWorld(clocktesting.NewFakeClock(start)))}
 	return newSide(client, "http://simulated", of, namespace, name)
 }
 

@@ -117,7 +117,7 @@ type prediction struct {
 func (p *prediction) run(ctx context.Context) (what string, err error) {
 	config := rest.CopyConfig(control.RESTConfig())
 	if !p.real {
-		world := storage.NewWorld(clocktesting.NewFakePassiveClock(time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)))
+		world := storage.NewWorld(clocktesting.NewFakeClock(time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)))
 		config = &rest.Config{Host: "http://simulated", Transport: shared.server.Transport(world)}
 	}
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}

@@ -23,7 +23,7 @@ import (
 
 // TestTexts holds that every text that an object can have comes back as it was sent, whatever the action is.
 func TestTexts(t *testing.T) {
-	world := storage.NewWorld(clocktesting.NewFakePassiveClock(start))
+	world := storage.NewWorld(clocktesting.NewFakeClock(start))
 	for name, config := range map[string]*rest.Config{
 		"real":      rest.CopyConfig(control.RESTConfig()),
 		"simulated": {Host: "http://simulated", Transport: shared.server.Transport(world)},
@@ -96,7 +96,7 @@ func newTextSide(t *testing.T, config *rest.Config) *textSide {
 	i := slices.IndexFunc(shared.kinds, func(k *kind) bool { return k.Kind == "Gadget" && k.Version == "v1" })
 	client, err := dynamic.NewForConfig(config)
 	writer, err2 := write.NewClient(config)
-	events, err3 := write.NewRecorder(config, "texts", clocktesting.NewFakePassiveClock(start))
+	events, err3 := write.NewRecorder(config, "texts", clocktesting.NewFakeClock(start))
 	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}

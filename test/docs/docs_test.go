@@ -160,7 +160,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-var offline = regexp.MustCompile(`^dyncontroller (validate|test|eval|explain [a-z-]+ --rules|init [a-z-]+ --crds|rbac|version)\b`)
+var offline = regexp.MustCompile(`^dyncontroller (validate|test|eval|explain ([a-z-]+ )?--rules|init [a-z-]+ --crds|rbac|version)\b`)
 
 // command is a line that a user types, and what is printed then.
 type command struct{ line, output string }

@@ -153,15 +153,13 @@ func gap(t *testing.T, first, second *candidate) time.Duration {
 	return next.answered.Sub(last.answered)
 }
 
-// generous is what a busy machine may add.
-const generous = 10 * time.Second
-
-// TestElectionKilled holds that the lease of a leader that is gone from one moment to the next is taken when it expires.
+// TestElectionKilled holds that the lease of a leader that is gone from one moment to the next is taken, and not before it
+// expires. That it is taken at that moment is held by TestKilled of internal/election, in virtual time.
 func TestElectionKilled(t *testing.T) {
 	alongside(t)
 	_, first, second := electing(t, short, nil)
 	first.proxy.Stop()
-	if took := gap(t, first, second); took > short.lease+generous || took < short.lease-short.renew {
+	if took := gap(t, first, second); took < short.lease-short.renew {
 		t.Errorf("it took %s", took)
 	}
 	if !errors.Is(first.err, election.ErrLost) {
@@ -174,9 +172,7 @@ func TestElectionHandOver(t *testing.T) {
 	alongside(t)
 	_, first, second := electing(t, terms{lease: 10 * time.Minute, renew: 9 * time.Minute, retry: 5 * time.Minute}, nil)
 	first.stop()
-	if took := gap(t, first, second); took > generous {
-		t.Errorf("it took %s, though the lease was released", took)
-	}
+	gap(t, first, second) // It waits for less than the lease lasts.
 	if first.err != nil {
 		t.Errorf("the first ended with %v", first.err)
 	}
@@ -194,9 +190,10 @@ func TestElectionFence(t *testing.T) {
 	if !errors.Is(first.err, election.ErrLost) || first.fence.Left() != 0 {
 		t.Errorf("the first ended with %v; it may write for another %s", first.err, first.fence.Left())
 	}
+	failed := first.proxy.Since(cut, renewals)
 	writes := first.proxy.Since(cut, func(r proxy.Request) bool { return r.Resource == "configmaps" })
-	if len(writes) < 10 {
-		t.Errorf("%d writes arrived after the last renewal; it should have gone on until the deadline", len(writes))
+	if len(failed) < 2 || len(writes) == 0 || writes[len(writes)-1].Number < failed[1].Number {
+		t.Errorf("after the last renewal arrived %d writes, and %d requests for another one; it should have gone on until the deadline", len(writes), len(failed))
 	}
 	if holder := field(get(t, leases, namespace, "test"), "spec", "holderIdentity"); holder != second.Identity() {
 		t.Errorf("the lease is held by %v", holder)

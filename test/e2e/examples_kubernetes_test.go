@@ -60,6 +60,8 @@ func TestExamplesReplicaSet(t *testing.T) {
 	}
 	edit(t, pods, namespace, "stray", `{"metadata":{"labels":{"app":"mine"}}}`)
 	eventually(t, "a Pod that is not selected any more is released", func() bool { return owner("stray") == "" })
+	// The status still counts three, of before.
+	eventually(t, "another is made", func() bool { return len(n.of(web.GetUID())) == 3 })
 	eventually(t, "another takes its place", counts(3))
 	edit(t, replicasets, namespace, "web", `{"spec":{"replicas":1}}`)
 	eventually(t, "two Pods are deleted", counts(1))

@@ -57,6 +57,13 @@ func TestExplainController(t *testing.T) {
 			}
 		})
 	}
+	stdout, stderr, code := command(t, "status", "memory", "--controller", p.address("metrics"))
+	tellsNone(t, "The status of the set names objects and errors.", stdout+stderr)
+	for _, part := range []string{"RuleSet " + namespace + "/memory", "configmaps " + namespace + "/told", "quarantined", "waiting"} {
+		if code != 0 || !strings.Contains(stdout, part) {
+			t.Errorf("the status does not tell of %q, %d:\n%s%s", part, code, stdout, stderr)
+		}
+	}
 	told := asTrace(t, namespace, path, "refused", "cm/told", "--controller", p.address("metrics"))
 	if told.Controller == nil || len(told.Controller.Records) != 2 || !told.Controller.Records[0].Trouble.Quarantined {
 		t.Errorf("a program is told %+v", told.Controller)

@@ -83,12 +83,13 @@ func TestExplainLive(t *testing.T) {
 		"Reads":    {"What it reads is not installed.", "reads-absent", "configmap/web", 0, []string{"which the rule reads: its CRD is not installed", "skipped: a cache that it reads is not complete", "all_pods: pods.v1 by all in " + namespace + ": none"}},
 		"Owners":   {"Who has set what is written.", "live/writes", "configmaps/web", 0, []string{"result  matched", `data.mode: "on" -> "off", set by somebody`, `data.more: absent -> "x"`, "merge configmaps " + namespace + "/web, as dyncontroller"}},
 		"NoObject": {"There is no such object.", "writes", "configmaps/nobody", 2, []string{"there is no configmaps " + namespace + "/nobody (no-object)"}},
+		"NoRule":   {"No rule watches its resource.", "", "services/kubernetes", 2, []string{"there is no services " + namespace + "/kubernetes in the cluster"}},
 		"Other":    {"It is of another resource.", "writes", "ns/" + namespace, 0, []string{"the rule watches configmaps.v1, not namespaces.v1 (other-resource)"}},
 		"Unknown":  {"There is no such resource.", "writes", "configmps/web", 2, []string{`the API server has no resource "configmps"; did you mean configmaps?`}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr, code := explain(t, namespace, path, tc.rule, tc.object)
+			stdout, stderr, code := explain(t, namespace, path, strings.Fields(tc.rule+" "+tc.object)...)
 			if code != tc.code {
 				t.Errorf("%s it ended with %d, want %d:\n%s%s", tc.reason, code, tc.code, stdout, stderr)
 			}
@@ -195,6 +196,13 @@ func TestExplainSecrets(t *testing.T) {
 			if strings.Contains(output, trace.Masked) {
 				told++
 			}
+		}
+	}
+	for _, format := range []string{"tree", "json"} {
+		stdout, stderr, _ := explain(t, namespace, path, "configmaps/told", "-o", format)
+		tellsNone(t, "explain of all rules as "+format, stdout+stderr)
+		if !strings.Contains(stdout, "copies") || strings.Contains(stdout, "watches (") || !strings.Contains(stdout, trace.Masked) {
+			t.Errorf("of all rules it tells %s%s", stdout, stderr)
 		}
 	}
 	if told < 10 {

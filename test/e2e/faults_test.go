@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -158,9 +157,7 @@ func TestOutage(t *testing.T) {
 
 func countRepaired(t *testing.T, namespace string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	list, err := client(t).Resource(tidbclusters).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	list, err := client(t).Resource(tidbclusters).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,14 @@ func launch(t *testing.T, path string, args ...string) *child {
 	return c
 }
 
-// killAfter ends the process from one moment to the next.
+// kill ends the process from one moment to the next.
+func (c *child) kill(t *testing.T) {
+	t.Helper()
+	c.killAfter(0)
+	c.killed(t)
+}
+
+// killAfter is kill in a while.
 func (c *child) killAfter(moment time.Duration) {
 	time.AfterFunc(moment, func() { _ = c.command.Process.Kill() }) // The only error is that it has ended, which killed sees.
 }

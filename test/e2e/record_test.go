@@ -95,6 +95,8 @@ func TestInitLive(t *testing.T) {
 	alongside(t)
 	namespace := cluster(t).Namespace(t)
 	create(t, tidbclusters, namespace, "{apiVersion: pingcap.com/v1alpha1, kind: TidbCluster, metadata: {name: basic}, spec: {pd: {replicas: 3, baseImage: pd}}}")
+	other := cluster(t).Namespace(t)
+	create(t, tidbclusters, other, "{apiVersion: pingcap.com/v1alpha1, kind: TidbCluster, metadata: {name: elsewhere}, spec: {}}")
 	directory := t.TempDir()
 	stdout, stderr, code := onCluster(t, namespace, "init", directory, "tc/basic")
 	if code != 0 || !strings.Contains(stdout, "1 passed, 0 failed, 0 in error") {
@@ -105,8 +107,17 @@ func TestInitLive(t *testing.T) {
 			t.Errorf("%s does not have %q: %v\n%s", path, says, err, data)
 		}
 	}
-	if _, stderr, code := onCluster(t, namespace, "init", t.TempDir(), "tc/nobody"); code != 2 || !strings.Contains(stderr, "there is no tidbclusters") {
-		t.Errorf("of no object it ended with %d: %s", code, stderr)
+	if stdout, stderr, code := onCluster(t, namespace, "init", t.TempDir(), "tc"); code != 0 || !strings.Contains(stdout, "fixtures/basic.yaml") {
+		t.Errorf("of the first object it ended with %d: %s%s", code, stdout, stderr)
+	}
+	for object, says := range map[string]string{
+		"tc/nobody":    "there is no tidbclusters " + namespace + "/nobody in the cluster\n",
+		"tc/elsewhere": "/elsewhere in the cluster; there is one in " + other + ": add -n " + other + "\n",
+		"deployments":  "there are no deployments.v1.apps in the namespace " + namespace + "; say with -n in which one there are\n",
+	} {
+		if _, stderr, code := onCluster(t, namespace, "init", t.TempDir(), object); code != 2 || !strings.Contains(stderr, says) {
+			t.Errorf("of %s it ended with %d: %s", object, code, stderr)
+		}
 	}
 }
 

@@ -14,12 +14,13 @@ import (
 
 // TestRestored holds that objects that rules have changed for a while are, once these rules have ended by whatever, as if there had been no rules,
 // or as other clients have left them: for generated sequences of rules that match and do not, other clients, rules that change, are suspended
-// or removed, and processes that end at any moment.
+// or removed, and processes that are killed at any moment.
 func TestRestored(t *testing.T) {
 	alongside(t)
 	namespace := cluster(t).Namespace(t)
 	args := []string{"--namespace", namespace, "--instance", namespace, "--rules"}
 	const objects = 10
+	binary := program(t)
 	changed, pokes := 0, 0
 	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: poke}}`)
 	for round := range times(10, 100) {
@@ -31,7 +32,7 @@ func TestRestored(t *testing.T) {
 			tidbCluster(t, namespace, name(i), fmt.Sprintf(`for: "%d"`, g.IntN(3)))
 			theirs[name(i)] = get(t, tidbclusters, namespace, name(i)).Object["spec"].(map[string]any)
 		}
-		var p *process
+		var p *child
 		seen := func() { // Most of what came before is done then.
 			pokes++
 			edit(t, configmaps, namespace, "poke", fmt.Sprintf(`{"data":{"poke":"%d"}}`, pokes))
@@ -48,9 +49,9 @@ func TestRestored(t *testing.T) {
 				writeFile(t, path, strings.ReplaceAll(restoringRules(g), "NAMESPACE", namespace))
 			case 1:
 				if p != nil {
-					p.wait(t)
+					p.kill(t)
 				}
-				p = start(t, append(args, path)...)
+				p = launch(t, binary, append(args, path)...)
 			case 2, 3:
 				n := name(g.IntN(objects))
 				edit(t, tidbclusters, namespace, n, fmt.Sprintf(`{"metadata":{"labels":{"for":"%d"}}}`, g.IntN(3)))
@@ -66,7 +67,7 @@ func TestRestored(t *testing.T) {
 			}
 		}
 		if p == nil {
-			p = start(t, append(args, path)...)
+			p = launch(t, binary, append(args, path)...)
 		}
 		seen()
 		for i := range objects {
@@ -79,9 +80,9 @@ func TestRestored(t *testing.T) {
 				edit(t, tidbclusters, namespace, name(i), `{"metadata":{"labels":{"for":"0"}}}`)
 			}
 		} else { // or are removed while no process runs.
-			p.wait(t)
+			p.kill(t)
 			writeFile(t, path, strings.ReplaceAll(restoringRules(nil), "NAMESPACE", namespace))
-			p = start(t, append(args, path)...)
+			p = launch(t, binary, append(args, path)...)
 		}
 		for i := range objects {
 			eventually(t, name(i)+" is restored", func() bool {
@@ -93,7 +94,7 @@ func TestRestored(t *testing.T) {
 			}
 			deleteObject(t, tidbclusters, namespace, name(i))
 		}
-		p.wait(t)
+		p.kill(t)
 	}
 	if changed < 20 {
 		t.Errorf("rules had changed %d objects: too few to hold something", changed)

@@ -26,11 +26,11 @@ spec:
     actions: [{patch: {merge: {metadata: {labels: {due: "true"}}}}}]
 `
 
-// TestTime holds that rules act within a second of their moment, with nothing but
-// the time to tell them, and not before it.
+// TestTime holds that rules act when their moment has come, with nothing but the time to tell them, and not before it. How
+// soon is held by TestTimers and TestForHolds of pkg/engine, in virtual time.
 func TestTime(t *testing.T) {
 	alongside(t)
-	const ahead, late = 2 * time.Second, time.Second
+	const ahead = 2 * time.Second
 	for name, tc := range map[string]struct {
 		label string
 		data  func(at time.Time) string
@@ -50,13 +50,9 @@ func TestTime(t *testing.T) {
 
 			at := time.Now().Add(ahead)
 			create(t, configmaps, namespace, text("timed", tc.data(at)))
-			created := time.Now()
 			eventually(t, "the rule acts", func() bool { return label(t, namespace, "timed", tc.label) != nil })
-			// A hold starts when the process sees the object, just before or after the
-			// answer to who created it.
-			acted := time.Now()
-			if delay := acted.Sub(created.Add(ahead)); acted.Before(at) || delay > late {
-				t.Errorf("acted %s after the moment, want at most %s and not before it", delay, late)
+			if acted := time.Now(); acted.Before(at) {
+				t.Errorf("acted %s before the moment", at.Sub(acted))
 			}
 			p.wait(t)
 			settled(t, "--rules", rules)

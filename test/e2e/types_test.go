@@ -94,12 +94,12 @@ func TestValidateAsksCluster(t *testing.T) {
 		"no such resource": {
 			reason: "The cluster knows all that it serves.",
 			in:     "{group: pingcap.com, version: v1alpha1, resource: tidbcluster}", rule: seen,
-			want: []string{"there is no resource tidbcluster.v1alpha1.pingcap.com", "did you mean tidbclusters.v1alpha1.pingcap.com?"},
+			want: []string{"there is no resource tidbcluster.v1alpha1.pingcap.com", "write resource: tidbclusters"},
 		},
 		"no such version": {
 			reason: "In which versions, too.",
 			in:     "{group: pingcap.com, version: v1, resource: tidbclusters}", rule: seen,
-			want: []string{"did you mean tidbclusters.v1alpha1.pingcap.com?"},
+			want: []string{"write version: v1alpha1"},
 		},
 		"no status subresource": {
 			reason: "The CRD has none.",

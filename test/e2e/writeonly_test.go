@@ -47,7 +47,7 @@ type inVain struct {
 }
 
 // Wrote implements [engine.Observer].
-func (v *inVain) Wrote(_ plan.Operation, class write.Class) {
+func (v *inVain) Wrote(_ engine.Key, _ plan.Operation, class write.Class) {
 	if class == write.Unchanged {
 		v.n.Add(1)
 	}

@@ -4,7 +4,7 @@ package floors
 // from its neighbours.
 func House() [][]string {
 	return [][]string{
-		{"./test/corpus", "./test/demo", "./test/differential", "./test/docs", "./test/e2e", "./test/hostile/probe", "./test/mutation", "./test/parity", "./test/scorecard", "./test/tenants"},
+		{"./test/corpus", "./test/demo", "./test/differential", "./test/docs", "./test/e2e", "./test/hostile/probe", "./test/mutation", "./test/parity", "./test/scorecard", "./test/tenants", "./test/worlds"},
 		{"./test/archive", "./test/controlplane", "./test/floors", "./test/generate", "./test/hostile", "./test/oracle", "./test/proxy", "./test/schemas"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},

@@ -6,13 +6,9 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing/fstest"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
@@ -25,9 +21,6 @@ type Verdict int
 const (
 	// Survived means that every case passes.
 	Survived Verdict = iota
-	// Reworded means that only the reason differs for which a rule does not act, such as the text of a condition. The
-	// case fails, but not because of what the rules do.
-	Reworded
 	// Caught means that a case fails because the rules decide, write or say something else, or cannot be judged.
 	Caught
 	// Refused means that the mutant does not compile.
@@ -101,12 +94,11 @@ func (e *Example) Run(ctx context.Context, path string, data []byte) (simulate.R
 
 // Try runs the cases of the example with a mutant in the place of a file.
 func (e *Example) Try(ctx context.Context, path string, m Mutant) (Verdict, error) {
-	files := e.with(path, m.Data)
 	tests := e.tests[path]
 	if len(tests) == 0 { // They name its folder.
 		tests = []string{"."}
 	}
-	report, err := simulate.Run(ctx, tests, simulate.Options{Files: files, Update: true})
+	report, err := simulate.Run(ctx, tests, simulate.Options{Files: e.with(path, m.Data), Update: true})
 	if err != nil {
 		return Survived, fmt.Errorf("running the cases on the mutant %s: %w", m, err)
 	}
@@ -115,90 +107,26 @@ func (e *Example) Try(ctx context.Context, path string, m Mutant) (Verdict, erro
 		switch {
 		case result.Status == simulate.Error && result.Name == "":
 			return Refused, nil
-		case result.Status == simulate.Error:
+		case result.Status == simulate.Error || result.Updated:
 			verdict = Caught
-		case result.Updated && verdict != Caught:
-			same, err := sameActs(e.files[result.Golden].Data, files.now[result.Golden].Data)
-			if err != nil {
-				return Survived, err
-			}
-			verdict = Caught
-			if same {
-				verdict = Reworded
-			}
 		}
 	}
 	return verdict, nil
 }
 
-// sameActs compares goldens without the reasons for which rules do not act.
-func sameActs(one, two []byte) (bool, error) {
-	a, errA := acts(one)
-	b, errB := acts(two)
-	for _, err := range []error{errA, errB} {
-		if err != nil {
-			return false, fmt.Errorf("reading a golden: %w", err)
-		}
-	}
-	return reflect.DeepEqual(a, b), nil
-}
-
-func acts(golden []byte) (any, error) {
-	var tree any
-	if err := yaml.Unmarshal(golden, &tree); err != nil {
-		return nil, err
-	}
-	return unreasoned(tree), nil
-}
-
-// unreasoned removes the reason of each decision that a rule does not match.
-func unreasoned(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		if v["outcome"] == "not matched" {
-			delete(v, "reason")
-		}
-		for key := range v {
-			v[key] = unreasoned(v[key])
-		}
-	case []any:
-		for i := range v {
-			v[i] = unreasoned(v[i])
-		}
-	}
-	return value
-}
-
-func (e *Example) with(path string, data []byte) *overlay {
-	out := &overlay{now: fstest.MapFS{}}
-	maps.Copy(out.now, e.files)
+func (e *Example) with(path string, data []byte) overlay {
+	out := overlay{maps.Clone(e.files)}
 	if path != "" {
-		out.now[path] = &fstest.MapFile{Data: data}
+		out.MapFS[path] = &fstest.MapFile{Data: data}
 	}
 	return out
 }
 
-// overlay implements [simulate.Files] in memory.
-type overlay struct {
-	mu  sync.Mutex
-	now fstest.MapFS // guarded by mu while cases run
+// overlay implements [simulate.Files] in memory. It forgets what is written.
+type overlay struct{ fstest.MapFS }
+
+func (o overlay) ReadDir(path string) ([]fs.DirEntry, error) {
+	return o.MapFS.ReadDir(strings.TrimSuffix(path, "/"))
 }
 
-func (o *overlay) ReadFile(path string) ([]byte, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.now.ReadFile(path)
-}
-
-func (o *overlay) ReadDir(path string) ([]fs.DirEntry, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.now.ReadDir(strings.TrimSuffix(path, "/"))
-}
-
-func (o *overlay) WriteFile(path string, data []byte) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.now[path] = &fstest.MapFile{Data: data}
-	return nil
-}
+func (o overlay) WriteFile(string, []byte) error { return nil }

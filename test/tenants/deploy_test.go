@@ -46,6 +46,7 @@ func TestDeploy(t *testing.T) {
 
 	namespace := on.Namespace(t)
 	tenant(t, on, namespace)
+	misspelt(t, on, namespace)
 	served(t, on, namespace)
 	first.stop(t)
 	says(second, "leading")
@@ -209,6 +210,76 @@ spec:
 	eventually(t, "the sets have left all", func() bool {
 		return traces(t, on, namespace) == allTraces && field(get(t, on, configmaps, namespace, "a-child"), "data", "painted") == "yes"
 	})
+}
+
+// misspelt holds that the API server refuses a set with fields that there are not, wherever they are, and names them. A set from before
+// the policy can be labelled and deleted, and only its spec is refused.
+func misspelt(t *testing.T, on *plane, namespace string) {
+	t.Helper()
+	const wrong = `apiVersion: dyncontroller.dev/v1alpha1
+kind: KIND
+metadata: {name: NAME, namespace: NAMESPACE}
+spec:
+  serviceAccountName: rules
+  sspend: true
+  params: {any: {thing: 1}}
+  let: {any: "1"}
+  resources: {configmaps: {version: v1, resource: configmaps, labelSelectr: a=b}, secrets: {group: "", version: v1, resource: secrets}}
+  rules:
+  - name: first
+    watch: configmaps
+    whn: "true"
+    let: {any: "2"}
+    with: {other: {resource: configmaps, nme: b}}
+    limits: {maxObjects: 5, pre: 10m}
+    rollout: {waves: [1], healthy: "true", sok: 10m}
+    onDelete: {actions: [{delete: {target: other, propagation: Orphan}, evnt: {}}], hld: true}
+    actions:
+    - patch: {merge: {data: {any: thing}}, restor: true}
+      For: each
+    - event: {reason: A, message: b, typ: Warning}
+    - create: {in: configmaps, manifest: {any: thing}, owner: false}
+    - apply: {resource: configmaps, manifest: {any: thing}, purne: true}
+  - {name: second, watch: configmaps, fro: 5m, when: null, actions: [{event: {reason: A, message: a}}]}
+`
+	unknown := "unknown fields: " + strings.Join([]string{
+		"spec.sspend", "spec.resources.configmaps.labelSelectr", "spec.rules[first].whn", "spec.rules[first].actions[].For",
+		"spec.rules[first].actions[].patch.restor", "spec.rules[first].actions[].event.typ", "spec.rules[first].actions[].create.owner",
+		"spec.rules[first].actions[].apply.purne", "spec.rules[first].limits.pre", "spec.rules[first].onDelete.hld",
+		"spec.rules[first].onDelete.actions[].evnt", "spec.rules[first].onDelete.actions[].delete.propagation", "spec.rules[first].rollout.sok",
+		"spec.rules[first].with.other.nme", "spec.rules[second].fro",
+	}, ", ") + "; dyncontroller validate tells what may be meant"
+	apply := func(kind, name string, flags ...string) (string, error) {
+		text := strings.NewReplacer("KIND", kind, "NAMESPACE", namespace, "NAME", name).Replace(wrong)
+		if kind == "ClusterRuleSet" {
+			text = strings.Replace(text, "sspend:", "serviceAccountNamespace: "+namespace+"\n  sspend:", 1)
+		}
+		file := filepath.Join(t.TempDir(), name+".yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return on.Kubectl(t.Context(), append([]string{"apply", "--server-side", "-f", file}, flags...)...)
+	}
+	const policy = "validatingadmissionpolicybinding/dyncontroller-fields"
+	kubectl(t, on, "delete", policy)
+	eventually(t, "the set is stored", func() bool { _, err := apply("RuleSet", "before"); return err == nil })
+	kubectl(t, on, "apply", "-k", "../../deploy/base")
+	for _, kind := range []string{"RuleSet", "ClusterRuleSet"} {
+		var refused error
+		eventually(t, "the set is refused", func() bool {
+			_, refused = apply(kind, "after", "--dry-run=server")
+			return refused != nil && strings.Contains(refused.Error(), "unknown fields")
+		})
+		if !strings.Contains(refused.Error(), unknown) {
+			t.Errorf("want %q in: %s", unknown, refused)
+		}
+	}
+	kubectl(t, on, "label", "-n", namespace, "ruleset/before", "any=thing")
+	_, err := on.Kubectl(t.Context(), "patch", "-n", namespace, "ruleset/before", "--type=merge", "-p", `{"spec":{"mode":"Audit"}}`)
+	if err == nil || !strings.Contains(err.Error(), unknown) {
+		t.Errorf("a change of the spec ended with: %v", err)
+	}
+	kubectl(t, on, "delete", "-n", namespace, "ruleset/before", "--timeout=2m")
 }
 
 // unimpersonated holds what a set says in a namespace for which nobody has applied

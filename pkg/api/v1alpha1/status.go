@@ -65,11 +65,15 @@ type Summary struct {
 type RuleStatus struct {
 	// Name is that of the rule.
 	Name string `json:"name"`
+	// Standing is Suspended or Audit, empty for a rule that acts.
+	Standing string `json:"standing,omitempty"`
 	// Matched is the number of objects for which the rule's condition holds now.
 	Matched int64 `json:"matched"`
 	// Writes is the number of requests that changed something, since the process that
 	// reports leads.
 	Writes int64 `json:"writes"`
+	// LastWrite is when it last changed something.
+	LastWrite *metav1.Time `json:"lastWrite,omitempty"`
 	// Errors is the number of objects on which the rule fails now.
 	Errors int64 `json:"errors"`
 	// LastError is what one of them failed with.

@@ -206,6 +206,25 @@ func TestSweepWhereItCannotLook(t *testing.T) {
 			func(c *cluster) { c.listErr = func() error { return forbidden } }, false,
 			`cleaning up widgets.v1.example.com -n ns: widgets.example.com is forbidden: cannot list resource "widgets"`, nil,
 		},
+		"ForbiddenAndGone": {
+			"Who may list is not asked whether there is anything to list.", finalizer,
+			func(c *cluster) {
+				c.served, c.listErr = schema.GroupVersionResource{}, func() error { return forbidden }
+			}, true, "", nil,
+		},
+		"ForbiddenAndUnknown": {
+			"Whether it is served is not known.", finalizer,
+			func(c *cluster) {
+				c.served, c.listErr = schema.GroupVersionResource{}, func() error { return forbidden }
+				c.discover = errors.New("the server is unavailable")
+			}, false,
+			`cannot list resource "widgets"`, nil,
+		},
+		"ForbiddenInOtherVersion": {
+			"The right is the same for all versions.", finalizer,
+			func(c *cluster) { c.served, c.listErr = later, func() error { return forbidden } }, false,
+			`cannot list resource "widgets"`, nil,
+		},
 		"Broken": {
 			"Any other error is one.", finalizer,
 			func(c *cluster) { c.listErr = func() error { return errors.New("connection refused") } }, false, "connection refused", nil,

@@ -142,14 +142,18 @@ func (o Options) sweep(ctx context.Context, g *group) ([]plan.Leftover, error) {
 		switch {
 		case p.stopped != nil:
 			return nil, p.stopped
-		case apierrors.IsNotFound(err):
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // Who may list is decided before it is looked whether there is such a resource.
 			// Either the resource is served in another version, with the same objects, or none of them can be left.
 			found, served, errServed := o.Reader.Served(ctx, g.GVR.GroupResource())
 			switch {
+			case errServed != nil && apierrors.IsForbidden(err):
+				return nil, fmt.Errorf("cleaning up %s: %w, and asking how it is served: %w", g, err, errServed)
 			case errServed != nil:
 				return nil, fmt.Errorf("asking how %s is served: %w", g.GVR.GroupResource(), errServed)
 			case !served, g.Namespace != "" && !found.Namespaced:
 				return g.leftovers, nil // Rules of a namespace never wrote to what has none.
+			case apierrors.IsForbidden(err):
+				return nil, fmt.Errorf("cleaning up %s: %w", g, err) // The right is the same for all versions.
 			case found.GVR == g.GVR:
 				return nil, fmt.Errorf("cleaning up %s: it is served, but: %w", g, err)
 			}

@@ -52,9 +52,10 @@ type Rules struct {
 type Limited struct {
 	ID plan.Rule
 	// Digest tells it from what it was before and what it is later.
-	Digest  string
-	Limits  spec.Limits   // zero for none
-	Rollout *spec.Rollout // nil for none
+	Digest    string
+	Suspended bool
+	Limits    spec.Limits   // zero for none
+	Rollout   *spec.Rollout // nil for none
 	// Asked says that its document asks it to resume.
 	Asked bool
 	// Watches are the objects of which its limit may be a share.
@@ -78,7 +79,9 @@ func NewRules(set *rules.Set) *Rules {
 		if limits == nil && rollout == nil {
 			continue
 		}
-		limited := Limited{ID: rule.ID, Digest: rule.Digest(), Rollout: rollout, Asked: rule.AsksToResume(), Watches: rule.Watches()}
+		limited := Limited{
+			ID: rule.ID, Digest: rule.Digest(), Suspended: rule.Suspended(), Rollout: rollout, Asked: rule.AsksToResume(), Watches: rule.Watches(),
+		}
 		if limits != nil {
 			limited.Limits = *limits
 		}

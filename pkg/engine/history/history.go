@@ -110,8 +110,12 @@ func (h *History) trouble(of plan.Rule) trace.Trouble {
 			continue
 		}
 		text := Brief(failure.Err.Error())
-		if _, is := errors.AsType[*limit.PausedError](failure.Err); is {
+		switch limit.HoldOf(failure.Err) {
+		case limit.HoldPause:
 			return trace.Trouble{Paused: text}
+		case limit.HoldWave:
+			return trace.Trouble{Wave: text}
+		case limit.HoldNone, limit.HoldPasses:
 		}
 		if _, is := errors.AsType[*conflict.Error](failure.Err); is {
 			return trace.Trouble{Contest: text}
@@ -119,6 +123,27 @@ func (h *History) trouble(of plan.Rule) trace.Trouble {
 		return trace.Trouble{Failure: text}
 	}
 	return trace.Trouble{}
+}
+
+// Troubled reports whether one of the rules fails, waits, or could not do what it decided, when the object was last looked at.
+func (h *History) Troubled(of func(plan.Rule) bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	concerned := false
+	for _, known := range h.rules {
+		if !of(known.rule.Value()) {
+			continue
+		}
+		concerned = true
+		switch outcomes[known.outcome] {
+		case plan.Waiting, plan.Refused, plan.Withheld, plan.Failed:
+			return true
+		default:
+		}
+	}
+	return slices.ContainsFunc(h.failures, func(f guard.Failure) bool {
+		return len(f.Rules) == 0 && concerned || slices.ContainsFunc(f.Rules, of)
+	})
 }
 
 // Tell adds what is remembered to what the rules decide now, and since when the `when` of rules holds. Of rules that could

@@ -102,6 +102,7 @@ func TestFailures(t *testing.T) {
 	}
 	fine := guard.Outcome{Looked: true}
 	paused := fmt.Errorf("not now: %w", &limit.PausedError{})
+	wave := &limit.RolloutError{Wave: 2, Waves: 3, Objects: 4, Of: 40}
 	contested := fmt.Errorf("not now: %w", &conflict.Error{})
 	cases := map[string]struct {
 		reason   string
@@ -116,6 +117,8 @@ func TestFailures(t *testing.T) {
 		"of all":    {"Nobody knows whose it is.", []guard.Outcome{of(down)}, []trace.Trouble{{Failure: "down"}, {Failure: "down"}}},
 		"not asked": {"That nobody looked says nothing.", []guard.Outcome{of(down, one), {}}, []trace.Trouble{{Failure: "down"}, {}}},
 		"decided":   {"What the decision says already is no attempt.", []guard.Outcome{{Looked: true, Failures: []guard.Failure{{Rules: []plan.Rule{two}, Err: errors.New("wrong"), Cause: guard.Decided}}}}, []trace.Trouble{{}, {}}},
+		"wave":      {"Its turn comes.", []guard.Outcome{of(wave, one)}, []trace.Trouble{{Wave: wave.Error()}, {}}},
+		"unseen":    {"So it does before it is known for whom the wave is.", []guard.Outcome{of(limit.ErrUnseen, one)}, []trace.Trouble{{Wave: limit.ErrUnseen.Error()}, {}}},
 		"paused":    {"It is told apart from failing.", []guard.Outcome{of(paused, one)}, []trace.Trouble{{Paused: paused.Error()}, {}}},
 		"contested": {"And so is this.", []guard.Outcome{of(contested, one)}, []trace.Trouble{{Contest: contested.Error()}, {}}},
 	}

@@ -88,6 +88,11 @@ type state struct {
 	counted time.Time
 }
 
+// as reports whether the rule is followed as it was evaluated.
+func (s *state) as(evaluated guard.Limited) bool {
+	return s.Digest == evaluated.Digest && s.Suspended == evaluated.Suspended
+}
+
 // saving says whether what is known of a rule is stored.
 type saving uint8
 
@@ -147,9 +152,13 @@ func (g *Guard) Follow(all map[plan.Rule]guard.Limited, known bool) {
 		if s == nil {
 			s = &state{Limited: rule, known: known, window: newWindow(), rollout: newRollout()}
 		}
-		changed := s.Digest != rule.Digest
+		changed, was := s.Digest != rule.Digest, s.Suspended
 		s.Limited = rule // The same may be served in another version.
 		g.rules[rule.ID] = s
+		if was != s.Suspended && !changed && !s.everywhere() {
+			s.rollout.goOn(g.clock.Now())
+			g.save(s) // Of a suspended rule without times.
+		}
 		if changed {
 			if s.rolled != nil {
 				g.save(s)
@@ -172,14 +181,14 @@ func (g *Guard) Ask(asked []plan.Rule) {
 	}
 }
 
-// isAsked reports whether anybody asks a rule to resume.
-func (g *Guard) isAsked(s *state) bool { return s.Asked || g.asked.Has(s.ID) }
+// isAsked reports whether its document, or who runs the engine, asks the rule to resume.
+func (s *state) isAsked(asked sets.Set[plan.Rule]) bool { return s.Asked || asked.Has(s.ID) }
 
 // resumeIfAsked ends the pause of a rule that is asked to resume since it paused. Who asked before it did has to take that back
 // first.
 func (g *Guard) resumeIfAsked(s *state) {
 	switch {
-	case s.pause == nil || s.pause.Asked == g.isAsked(s):
+	case s.pause == nil || s.pause.Asked == s.isAsked(g.asked):
 	case s.pause.Asked:
 		pause := *s.pause
 		pause.Asked = false
@@ -254,7 +263,7 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 		}
 		s := g.rules[rule]
 		err := s.may()
-		if evaluated := c.attempt.Rules.Limited[rule]; err == nil && evaluated.Rollout != nil && evaluated.Digest != s.Digest {
+		if evaluated := c.attempt.Rules.Limited[rule]; err == nil && evaluated.Rollout != nil && !s.as(evaluated) {
 			err = ErrUnknown // The rule is about to be followed, or has changed since it was evaluated.
 		}
 		if err == nil {
@@ -352,7 +361,7 @@ func (g *Guard) pause(s *state, now time.Time) error {
 
 // begin begins a pause.
 func (g *Guard) begin(s *state, p v1alpha1.Pause, now time.Time) error {
-	p.Rule, p.Digest, p.Since, p.Asked = s.ID.Name, s.Digest, metav1.NewTime(now.UTC().Truncate(time.Second)), g.isAsked(s)
+	p.Rule, p.Digest, p.Since, p.Asked = s.ID.Name, s.Digest, metav1.NewTime(now.UTC().Truncate(time.Second)), s.isAsked(g.asked)
 	s.pause = &p
 	pause := Pause{s.ID, p}
 	g.save(s)
@@ -404,7 +413,7 @@ func (c check) Finish(outcome *guard.Outcome) {
 	c.guard.mu.Lock()
 	defer c.guard.unlock()
 	for id, rule := range c.attempt.Rules.Limited {
-		if s := c.guard.rules[id]; s != nil && s.Digest == rule.Digest && s.may() == nil && !s.everywhere() {
+		if s := c.guard.rules[id]; s != nil && s.as(rule) && !rule.Suspended && s.may() == nil && !s.everywhere() {
 			at, stopped := c.guard.waves(s).follow(c.attempt, c.wants(id))
 			outcome.LookAgain(at)
 			if stopped != nil {
@@ -437,7 +446,7 @@ const (
 
 // concern tells them apart. Nothing keeps a rule from cleaning up, and what a paused rule would hold nobody would let go.
 func (c check) concern(o plan.Operation, rule plan.Rule) concern {
-	if _, limited := c.attempt.Rules.Limited[rule]; !limited {
+	if rule, limited := c.attempt.Rules.Limited[rule]; !limited || rule.Suspended { // It only restores, and takes off.
 		return none
 	}
 	if o.Type != plan.Merge && o.Type != plan.JSON {

@@ -24,7 +24,7 @@ func TestPauseText(t *testing.T) {
 			reason: "It says what happened and exactly what to do.",
 			pause:  limit.Pause{Rule: cluster, Pause: v1alpha1.Pause{Objects: 10, Of: 100, Limit: "10%", Per: "10m"}},
 			want: "it has written for 10 of 100 objects in 10m, its limit is 10%; look at what it did, then " +
-				"put the annotation dyncontroller.dev/resume=pd-quorum on ClusterRuleSet tidb-guardrails, or change the rule",
+				"put the annotation dyncontroller.dev/resume=pd-quorum on ClusterRuleSet tidb-guardrails, in its file if it has one, or change the rule",
 		},
 		"Anew": {
 			reason: "An annotation from before is no consent.",
@@ -33,7 +33,7 @@ func TestPauseText(t *testing.T) {
 				Pause: v1alpha1.Pause{Objects: 3, Of: 3, Limit: "3", Per: "1h30m", Asked: true},
 			},
 			want: "it has written for 3 objects in 1h30m, its limit is 3; look at what it did, then " +
-				"take the annotation dyncontroller.dev/resume=one off RuleSet shop/guard and put it on again, or change the rule",
+				"take the annotation dyncontroller.dev/resume=one off RuleSet shop/guard and put it on again, in its file if it has one, or change the rule",
 		},
 	}
 	for name, tc := range tests {

@@ -215,6 +215,8 @@ func (w waves) looked() bool {
 		return false
 	}
 	r.seen = nil
+	waiting := slices.Collect(maps.Keys(r.waiting)) // Each was told to wait for the others.
+	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(waiting) })
 	for m, c := range r.chosen {
 		if c.restored { // It went while no process ran.
 			r.drop(m)
@@ -396,7 +398,7 @@ func (g *Guard) Forget(key guard.Key) {
 	g.mu.Lock()
 	defer g.unlock()
 	for _, s := range g.rules {
-		if s.everywhere() {
+		if s.everywhere() || s.Suspended {
 			continue
 		}
 		r := s.rollout
@@ -424,11 +426,29 @@ func (s *state) storable() *v1alpha1.Rollout {
 	}
 	slices.Sort(marks)
 	marks = marks[:min(len(marks), mostCounted)]
-	return &v1alpha1.Rollout{
+	out := &v1alpha1.Rollout{
 		Rule: s.ID.Name, Digest: s.Digest, Wave: int64(r.wave), Waves: int64(len(s.Rollout.Waves)),
 		Objects: int64(r.objects()), Of: int64(r.watched), Marks: strings.Join(marks, ""),
-		Since: moment(r.began), HealthySince: moment(r.soaking),
 	}
+	if !s.Suspended { // Who goes on with it begins to count then.
+		out.Since, out.HealthySince = moment(r.began), moment(r.soaking)
+	}
+	return out
+}
+
+// Rollouts tells how far rules have come that are new or have changed, without their marks. Of a rule that has written for no
+// object yet it tells nothing.
+func (g *Guard) Rollouts() map[plan.Rule]v1alpha1.Rollout {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := map[plan.Rule]v1alpha1.Rollout{}
+	for id, s := range g.rules {
+		if one := s.storable(); one != nil {
+			one.Marks = ""
+			out[id] = *one
+		}
+	}
+	return out
 }
 
 // moment is in UTC and whole seconds, nil for none.
@@ -458,6 +478,16 @@ func (r *rollout) restore(stored *v1alpha1.Rollout, now time.Time) {
 		r.chosen[stored.Marks[i:i+markLength]] = &chosen{restored: true, healthy: true}
 	}
 	r.alsoCounted = max(0, int(stored.Objects)-len(r.chosen))
+}
+
+// goOn has all objects looked at anew, of a rule that was suspended: how they have fared meanwhile is not known, as after a restart. Those
+// that are not healthy have time from now on.
+func (r *rollout) goOn(now time.Time) {
+	r.began, r.sickSince, r.soaking, r.unhealthy = now, now, time.Time{}, 0
+	r.waiting, r.seen = map[guard.Key]candidate{}, map[guard.Key]bool{}
+	for _, c := range r.chosen {
+		c.restored, c.healthy, c.justWritten = true, true, false
+	}
 }
 
 // RolloutError is why a rule does not write for an object yet.

@@ -190,9 +190,9 @@ type Pause struct {
 
 // String says what happened, and what to do about it.
 func (p Pause) String() string {
-	ask := fmt.Sprintf("put the annotation %s=%s on %s", spec.ResumeAnnotation, p.Rule.Name, p.Rule.SetName())
+	ask := fmt.Sprintf("put the annotation %s=%s on %s, in its file if it has one", spec.ResumeAnnotation, p.Rule.Name, p.Rule.SetName())
 	if p.Asked {
-		ask = fmt.Sprintf("take the annotation %s=%s off %s and put it on again", spec.ResumeAnnotation, p.Rule.Name, p.Rule.SetName())
+		ask = fmt.Sprintf("take the annotation %s=%s off %s and put it on again, in its file if it has one", spec.ResumeAnnotation, p.Rule.Name, p.Rule.SetName())
 	}
 	if p.Unhealthy != "" {
 		return fmt.Sprintf("objects that it has written for are not healthy %s later: %s; it has written for %d of %d; look at them, then %s, or change the rule",

@@ -171,8 +171,10 @@ func (m *Masker) Plan(decided *plan.Plan) {
 			d.Health.Reason = m.reasons().Text(d.Health.Reason)
 		}
 	}
-	for i, event := range decided.Events {
-		decided.Events[i] = m.Event(event)
+	for _, events := range [][]plan.Event{decided.Events, decided.AuditedEvents} {
+		for i, event := range events {
+			events[i] = m.Event(event)
+		}
 	}
 }
 

@@ -111,14 +111,14 @@ var Fields = func() *field.Type {
 			return ""
 		}
 		return "write each of them as an action of its own, with forEach in it; to nest, build one list with flatten(map(...))"
-	})
+	}).Placed("an action", "write it under actions")
 }()
 
 // FieldsOf are those of each kind of action, by its name.
 var FieldsOf = func() map[string]*field.Type {
 	out := map[string]*field.Type{}
 	for _, k := range kinds {
-		out[k.name] = k.fields
+		out[k.name] = k.fields.Placed(k.name, "")
 	}
 	return out
 }()
@@ -128,8 +128,10 @@ var FieldsOf = func() map[string]*field.Type {
 func Compile(n *document.Node, env Env) (*Step, document.Errors) {
 	step := &Step{node: n}
 	values, errs := Fields.Read(n)
+	env.Scope = env.Scope.Extend(astray(n, env.Scope)...)
 	if loop := values["forEach"]; loop != nil {
 		var wrong document.Errors
+		hintList(errs, loop, env.Scope)
 		step.each, wrong = compileEach(loop, env.Scope)
 		env.Scope = step.each.scope
 		errs = append(errs, wrong...)

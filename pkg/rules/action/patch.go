@@ -363,6 +363,7 @@ func (p *patch) Effects(t Traces) (out Effects) {
 		}
 		if p.restore != nil {
 			access.Writes.Add(footprint.Fields("metadata", "annotations", plan.RestoreAnnotation), footprint.Value)
+			access.Keeps.Merge(surroundings(&writes))
 			out.Leaves = append(out.Leaves, plan.Leftover{GVR: access.Resource, Kind: plan.LeftChanges})
 			out.Restores = p.restore
 		}
@@ -381,6 +382,22 @@ func (p *patch) Effects(t Traces) (out Effects) {
 	for _, leaf := range p.leaves() {
 		_, isList := leaf.Value.([]any)
 		out.Writes = append(out.Writes, Write{Leaf: leaf, Resources: resources, Target: p.target.name, Kind: p.kind, Merges: isList && p.kind == plan.Apply})
+	}
+	return out
+}
+
+// surroundings are the whole fields of the object, such as spec or metadata.annotations, in which something is written. It depends on what is
+// around a field how that is recorded: a map may be empty without it, a list may be recorded as a whole, and its element is known by its key.
+func surroundings(writes *footprint.Tree) *footprint.Tree {
+	out := &footprint.Tree{}
+	for first, below := range writes.Below() {
+		if first != footprint.Key("metadata") {
+			out.Add(footprint.Path{first}, footprint.Value)
+			continue
+		}
+		for second := range below.Below() {
+			out.Add(footprint.Path{first, second}, footprint.Value)
+		}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package action
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/expression"
@@ -116,6 +117,31 @@ func misplaced(key, _ string) string {
 		return ""
 	}
 	return "write " + key + " beside the action, as in {" + key + ": ..., delete: {}}; to nest, build one list with flatten(map(...))"
+}
+
+// astray are names that are defined where a rule, or an action beside its kind, has no such field. Whoever uses one is not to blame.
+func astray(n *document.Node, scope *expression.Scope) (names []string) {
+	add := func(n *document.Node, keys ...string) {
+		for _, key := range keys {
+			names = append(names, template.FreeNames(n.Get(key), scope)...)
+		}
+	}
+	add(n, "let", "with")
+	for _, k := range kinds {
+		add(n.Get(k.name), "forEach", "let", "with")
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// hintList shows an expression that is written without ${ } in place of the list of forEach with them.
+func hintList(errs document.Errors, loop *document.Node, scope *expression.Scope) {
+	text := loop.Entries()[0].Value.Text()
+	for _, err := range errs {
+		if err.Hint == listHint && template.Unmarked(text, scope, true) {
+			err.Hint = "write " + template.Marked(text)
+		}
+	}
 }
 
 // compileEach adds the names of forEach to the scope, if they can be names.

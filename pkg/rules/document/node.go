@@ -88,6 +88,11 @@ func (n *Node) Text() string {
 	return n.text
 }
 
+// Plain reports whether a scalar was written without quotes.
+func (n *Node) Plain() bool {
+	return n.Kind() != KindInvalid && n.kind != KindList && n.kind != KindMap && n.style == plain
+}
+
 // Any returns the whole subtree as map[string]any, []any and the types of
 // [Node.Value]. The caller owns it. Invalid values are nil.
 func (n *Node) Any() any {
@@ -240,7 +245,7 @@ func (n *Node) errorBetween(start, end int, hint, format string, args ...any) *E
 // CutByComment returns an error if a comment follows a plain scalar on its
 // line, for scalars that are expressions or templates, and nil otherwise.
 func (n *Node) CutByComment() *Error {
-	if kind := n.Kind(); kind == KindInvalid || kind == KindList || kind == KindMap || n.style != plain {
+	if !n.Plain() {
 		return nil
 	}
 	_, end := n.extent()

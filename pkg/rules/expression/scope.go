@@ -3,6 +3,7 @@ package expression
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -96,6 +97,17 @@ func Reserved(name string) string {
 	}
 }
 
+// ConditionStatus is which status of a condition a word is meant for, "" for none.
+func ConditionStatus(word string) string {
+	i := slices.IndexFunc(conditionStatuses, func(status string) bool { return strings.EqualFold(word, status) })
+	if i < 0 {
+		return ""
+	}
+	return conditionStatuses[i]
+}
+
+var conditionStatuses = []string{"True", "False", "Unknown"}
+
 // unknown is the error that a name means nothing.
 func (c *compiler) unknown(at syntax.Span, name string) *Error {
 	within := len(c.predicates) > 0 // Then most likely the field of the element is meant.
@@ -111,6 +123,9 @@ func (c *compiler) unknown(at syntax.Span, name string) *Error {
 		return err.WithHint(`a key with - or / in it is written as in object.metadata.labels["a.b/c-d"]`)
 	}
 	hint := cmp.Or(c.scope.hints[name], function.Instead(name))
+	if text := ConditionStatus(name); text != "" && c.tree.BesideStatus(at) {
+		hint = "write " + strconv.Quote(text)
+	}
 	names := c.scope.Names()
 	for _, let := range c.lets {
 		names = append(names, let.Name)

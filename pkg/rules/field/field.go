@@ -58,6 +58,8 @@ type Type struct {
 
 	// Schema has more keywords of JSON schema, for editors.
 	Schema Schema
+
+	placed bool // Hints know where its fields belong.
 }
 
 // Schema is a JSON schema, or keywords of one.
@@ -235,11 +237,16 @@ func (t *Type) known(name, given string) string {
 			return hint
 		}
 	}
+	if hint := t.elsewhere(name); hint != "" {
+		return hint
+	}
 	if near := document.Suggest(name, t.names()); near != "" {
 		return `did you mean "` + near + `"?`
 	}
-	return "the fields here are " + strings.Join(t.names(), ", ")
+	return t.fieldsHere()
 }
+
+func (t *Type) fieldsHere() string { return "the fields here are " + strings.Join(t.names(), ", ") }
 
 // misspelt reports whether a key that is no field is meant for this one; that is told at the key.
 func (t *Type) misspelt(n *document.Node, name string) bool {

@@ -22,7 +22,9 @@ type Access struct {
 	// Reads and Writes are fields of its objects. Reads also has what only decides
 	// which objects are meant.
 	Reads, Writes Tree
-	verbs         map[Verb]struct{}
+	// Keeps are fields that a cache keeps besides, since it depends on them how what is written is recorded.
+	Keeps Tree
+	verbs map[Verb]struct{}
 }
 
 // Verb is a verb of RBAC, as patch, of a resource or of a subresource.
@@ -60,6 +62,7 @@ func (f *Footprint) Merge(other *Footprint) {
 		a := f.Of(resource, from.Name)
 		a.Reads.Merge(&from.Reads)
 		a.Writes.Merge(&from.Writes)
+		a.Keeps.Merge(&from.Keeps)
 		for v := range from.verbs {
 			a.Allow(v.Name, v.Subresource)
 		}
@@ -117,8 +120,8 @@ func (a *Access) Verbs() []Verb {
 	})
 }
 
-// Kept returns the fields that a cache keeps: those read or written.
-func (a *Access) Kept() *Tree { return Union(&a.Reads, &a.Writes) }
+// Kept returns the fields that a cache keeps.
+func (a *Access) Kept() *Tree { return Union(&a.Reads, &a.Writes, &a.Keeps) }
 
 // Paths lists the fields in order, each once and without those that another
 // includes; the whole object is "*".

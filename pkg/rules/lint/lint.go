@@ -80,6 +80,7 @@ func Of(all []*Rule) (out document.Errors) {
 		out = append(out, t.recursion(rule)...)
 		out = append(out, rule.slips()...)
 		out = append(out, t.silent(rule)...)
+		out = append(out, t.undone(rule)...)
 		out = append(out, t.overwritten(rule)...).Bounded()
 	}
 	out = append(out, t.conflicts(active)...)

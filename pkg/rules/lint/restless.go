@@ -19,7 +19,7 @@ import (
 func (t *terms) restless(all []*Rule) (out document.Errors) {
 	for _, r := range all {
 		step := r.onlyPatch()
-		if step < 0 || r.audited() {
+		if step < 0 || r.audited() || r.Effects[step].Restores != nil { // See undone.
 			continue
 		}
 		for _, write := range r.Effects[step].Writes {
@@ -34,6 +34,55 @@ func (t *terms) restless(all []*Rule) (out document.Errors) {
 		}
 	}
 	return out
+}
+
+// undone warns of a change for a while by which the rule's own condition is false, so that it is restored at once and made again, and of a value
+// for a while that is computed from the field itself.
+func (t *terms) undone(r *Rule) (out document.Errors) {
+	for i, step := range r.Steps {
+		if r.Effects[i].Restores == nil || r.audited() {
+			continue
+		}
+		s := scope{t, r, step.Loop()}
+		holds := s.condition(r.When, step.When())
+		for n, write := range r.Effects[i].Writes {
+			keys, through := write.Path.Keys()
+			if write.Target != "" || !through || r.writesAgain(i, n) {
+				continue
+			}
+			field := s.object(keys)
+			value, known := write.Value, len(write.Programs()) == 0
+			if p := write.Alone(); p != nil {
+				value, known = s.constant(p.Root())
+				if s.moves(p.Root(), field) {
+					out = append(out, write.Node().Errorf("write a value that is the same when it is computed again, such as a constant, or min(...) of the field and a constant",
+						"the rule changes %s for a while, and computes the value from that field: each evaluation changes it further", write.Path).
+						Coded(document.CodeRestless).Warn())
+				}
+			}
+			if !known || !scalar(value) || value == nil && keys[0] != "metadata" { // The API server may put a default in its place.
+				continue
+			}
+			if slices.ContainsFunc(holds.facts, func(f fact) bool { return f.term == field && !f.holds(value) }) {
+				out = append(out, write.Node().Errorf("let the condition ask something that the rule does not change, such as a label, an annotation or the time",
+					"the rule changes %s for a while, and its condition is false then: it changes the field and restores it in turn, and never stops", write.Path).
+					Coded(document.CodeRestless).Warn())
+			}
+		}
+	}
+	return out
+}
+
+// writesAgain reports whether a rule writes a field, or what is around it, once more after a write of a step.
+func (r *Rule) writesAgain(step, write int) bool {
+	path := r.Effects[step].Writes[write].Path.String()
+	after := r.Effects[step].Writes[write+1:]
+	for _, effects := range r.Effects[step+1:] {
+		after = slices.Concat(after, effects.Writes)
+	}
+	return slices.ContainsFunc(after, func(w action.Write) bool {
+		return w.Target == "" && strings.HasPrefix(path+".", w.Path.String()+".")
+	})
 }
 
 // onlyPatch is which step changes objects, whatever they look like, where there is one alone. It is negative where there is not.
@@ -95,6 +144,27 @@ func (s scope) differs(node expression.Node, from int) bool {
 	default:
 		return false
 	}
+}
+
+// moves reports whether a value is computed from that of a term in such a way that it is hardly ever the same when it is computed again.
+func (s scope) moves(node expression.Node, from int) bool {
+	node = s.resolve(node)
+	if argument := argumentOf(node, "int", "string"); argument != nil {
+		return s.moves(argument, from)
+	}
+	factor := func(node expression.Node) bool {
+		v, known := s.constant(node)
+		none, ordered := value.Compare(v, int64(0))
+		same, _ := value.Compare(v, int64(1))
+		return known && ordered && none != 0 && same != 0
+	}
+	if n, is := node.(*expression.Binary); is && (n.Operator == "*" || n.Operator == "/") {
+		return s.reads(n.Left, from) && factor(n.Right) || n.Operator == "*" && s.reads(n.Right, from) && factor(n.Left)
+	}
+	if name, arguments := expression.Calls(node); name == "div" && len(arguments) == 2 {
+		return s.reads(arguments[0], from) && factor(arguments[1])
+	}
+	return s.differs(node, from)
 }
 
 // reads reports whether a value is that of a term. It looks through conversions, and through what stands in where there is nothing.

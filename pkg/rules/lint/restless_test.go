@@ -1,6 +1,9 @@
 package lint_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRestless is about rules that never come to rest, and about those of which that is not certain.
 func TestRestless(t *testing.T) {
@@ -69,5 +72,57 @@ func TestRestless(t *testing.T) {
 			"    few: {version: v1, resource: pods, labelSelector: count=}\n" + oneRule("few", `    actions: [{patch: {merge: {metadata: {annotations: {count: "${object.metadata.annotations.count ?? ''}x"}}}}}]`+"\n"),
 			said("0].patch.merge.metadata.annotations.count", "the rule changes metadata.annotations.count each time that it is evaluated, and never stops"),
 		},
+	})
+}
+
+// TestUndone is about changes for a while that end by themselves.
+func TestUndone(t *testing.T) {
+	const message = "the rule changes spec.replicas for a while, and its condition is false then: it changes the field and restores it in turn, and never stops"
+	rule := func(when, patch string) string {
+		return oneRule("gateways", "    when: "+when+"\n    actions: [{patch: {"+patch+", restore: true}}]\n")
+	}
+	const zero = "merge: {spec: {replicas: 0}}"
+	half := func(value string) string { return `merge: {spec: {replicas: "` + value + `"}}` }
+	further := []string{"warning spec.rules[0].actions[0].patch.merge.spec.replicas: the rule changes spec.replicas for a while, and computes the value from that field: each evaluation changes it further"}
+	said := func(at string) []string {
+		return []string{"warning spec.rules[0].actions[0].patch." + at + ": " + message}
+	}
+	testSaid(t, map[string]saidCase{
+		"Above": {"The obvious way to write a night.", rule("object.spec.replicas > 0", zero), said("merge.spec.replicas")},
+		"Let":   {"By a let, and beside the time.", rule("inWindow(\"0 20 * * *\", \"10h\", \"UTC\") && some", zero) + "    let: {some: object.spec.replicas != 0}\n", said("merge.spec.replicas")},
+		"JSON":  {"By a JSON patch.", rule("object.spec.replicas >= 1", "json: [{op: replace, path: /spec/replicas, value: 0}]"), said("json[0].value")},
+		"Removed": {
+			"Or removed.", rule("object.metadata.labels.x != nil", `merge: {metadata: {labels: {x: "${nil}"}}}`),
+			[]string{strings.ReplaceAll(said("merge.metadata.labels.x")[0], "spec.replicas", "metadata.labels.x")},
+		},
+		"Default": {"The API server may have a default.", rule("object.spec.replicas == 3", `merge: {spec: {replicas: "${nil}"}}`), nil},
+		"Again": {
+			"The last operation counts.",
+			rule("object.spec.replicas > 0", "json: [{op: add, path: /spec/replicas, value: 0}, {op: add, path: /spec/replicas, value: 5}]"), nil,
+		},
+		"Later": {
+			"And the last action.",
+			oneRule("gateways", "    when: object.spec.replicas > 0\n    actions: [{patch: {"+zero+", restore: true}}, {patch: {merge: {spec: {replicas: 2}}, restore: true}}]\n"), nil,
+		},
+		"Around": {
+			"Or what is written around it.",
+			oneRule("gateways", "    when: object.metadata.labels.x == 'a'\n    actions: [{patch: {merge: {metadata: {labels: {x: b}}}, restore: true}}, {patch: {json: [{op: replace, path: /metadata/labels, value: {x: a}}], restore: true}}]\n"), nil,
+		},
+		"Param": {"Or what a parameter says.", rule("object.spec.replicas != params.least", `merge: {spec: {replicas: "${params.least}"}}`), said("merge.spec.replicas")},
+		"Action": {
+			"The condition of the action counts.",
+			oneRule("gateways", "    actions: [{when: object.spec.replicas > 0, patch: {"+zero+", restore: true}}]\n"), said("merge.spec.replicas"),
+		},
+		"Half":   {"Half of it, and then half of that.", rule("object.spec.enabled", half("${div(object.spec.replicas ?? 1, 2)}")), further},
+		"Times":  {"With an operator.", rule("object.spec.enabled", half("${2 * (object.spec.replicas ?? 1)}")), further},
+		"Less":   {"One less each time.", rule("object.spec.enabled", half("${object.spec.replicas - 1}")), further},
+		"Once":   {"Times one is the same.", rule("object.spec.enabled", half("${int(object.spec.replicas * 1.0)}")), nil},
+		"Always": {"One warning is enough.", strings.Replace(rule("x", half("${object.spec.replicas - 1}")), "    when: x\n", "", 1), further},
+		"AtMost": {"At most one stays one.", rule("object.spec.enabled", half("${min(object.spec.replicas ?? 1, 1)}")), nil},
+		"Of":     {"It is computed from another field.", rule("object.spec.enabled", half("${2 * (object.spec.step ?? 1)}")), nil},
+		"Holds":  {"It holds all the same.", rule("object.spec.replicas < 3", zero), nil},
+		"Or":     {"Something else may make it true.", rule("object.spec.replicas > 0 || object.spec.enabled", zero), nil},
+		"Other":  {"It asks for another field.", rule("object.spec.enabled", zero), nil},
+		"ForAll": {"A rule that does not restore has done what it is for.", strings.Replace(rule("object.spec.replicas > 0", zero), ", restore: true", "", 1), nil},
 	})
 }

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules/action"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -47,15 +46,16 @@ func slipsIn(found document.Errors, n *document.Node, scope *expression.Scope, p
 	case n.Kind() == document.KindNull && patch:
 		return append(found, n.Errorf(`write "${nil}"`,
 			"null is lost when the rules are put into a cluster by kubectl apply").Coded(document.CodeLiteralNull).Warn())
+	case template.IsNil(n):
+		return append(found, template.Slip(n, `write "${nil}", or "nil" in quotes for the text`))
 	case n.Kind() == document.KindString && template.Unmarked(n.Text(), scope, false):
-		return append(found, n.Errorf("write "+template.Marked(n.Text()),
-			"this is written as it is, and looks like an expression").Coded(document.CodeMissingBraces).Warn())
+		return append(found, template.Slip(n, "write "+template.Marked(n.Text())))
 	}
 	for _, element := range n.Elements() {
 		found = slipsIn(found, element, scope, patch)
 	}
 	for _, entry := range n.Entries() {
-		if !strings.HasSuffix(strings.ToLower(entry.Key.Text()), "expression") { // Those of Kubernetes go to object, too.
+		if !template.HoldsExpression(entry.Key.Text()) {
 			found = slipsIn(found, entry.Value, scope, patch)
 		}
 	}

@@ -125,7 +125,8 @@ func (g *Graph) Extended(rule *spec.Rule, declared lookup.Declarations) (*Graph,
 	errs = append(errs, letErrs...)
 	errs = append(errs, out.compileWith(with, declared)...)
 	errs = append(errs, out.compileLets(lets)...)
-	out.actions = out.scope.Extend("failure")
+	astray := template.FreeNames(rule.Node().Get("forEach"), out.scope) // Whoever uses it is not to blame that it belongs to an action.
+	out.actions = out.scope.Extend("failure").Extend(astray...)
 	return out, append(errs, circles(out.defined[len(g.defined):])...)
 }
 

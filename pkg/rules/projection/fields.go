@@ -20,8 +20,8 @@ type Fields struct {
 // New returns Fields that keep what the trees have and what the engine needs of every object. They are nil where that is the
 // whole object.
 //
-// An evaluation and a plan from a projected object equal those from the whole object if the trees are the Reads and the Writes
-// of all rules that may see it, as [footprint.Access.Kept] joins them. Without the Writes a plan would take a field that it
+// An evaluation and a plan from a projected object equal those from the whole object if the trees are those of all rules that may
+// see it, as [footprint.Access.Kept] joins them. Without the Writes a plan would take a field that it
 // writes for absent, and send it again for ever. A list that a rule writes is a whole value in Writes, so it has no holes where
 // a plan compares it with what the API server would store.
 func New(trees ...*footprint.Tree) *Fields {

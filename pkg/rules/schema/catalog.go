@@ -60,6 +60,16 @@ func (c *Catalog) Missing(gvr schema.GroupVersionResource) bool {
 	})
 }
 
+// Unserved reports whether a source that knows all of the group does not have a resource, also in a catalog that grows.
+func (c *Catalog) Unserved(gvr schema.GroupVersionResource) bool {
+	return c != nil && c.Resource(gvr) == nil && slices.ContainsFunc(c.sources, func(s Source) bool { return s.Whole(gvr.Group) })
+}
+
+// HasVersion reports whether a resource is known in any version.
+func (c *Catalog) HasVersion(of schema.GroupResource) bool {
+	return slices.ContainsFunc(c.names(), func(name Name) bool { return name.GroupResource() == of })
+}
+
 // names lists what the sources know, one that several of them know several times.
 func (c *Catalog) names() []Name {
 	if c == nil {
@@ -83,7 +93,10 @@ type Resource struct {
 	Subresources map[string]*Type
 	// SubresourcesKnown says that it has no others.
 	SubresourcesKnown bool
-	Type              *Type
+	// Selectable are the fields of a custom resource by which a field selector can select beside its name and namespace, nil where that
+	// is not known.
+	Selectable []string
+	Type       *Type
 }
 
 // Name is what a resource is called.

@@ -53,6 +53,7 @@ var setFields = field.Object("set",
 	field.Optional("serviceAccountNamespace", field.Label, "The namespace of the ServiceAccount of a ClusterRuleSet."),
 	field.Optional("mode", field.Words(Enforce, Audit),
 		"Enforce (default): the rules act. Audit: they are evaluated and reported, but write nothing and record no events."),
+	field.Optional("suspend", field.Bool, "true: as if each rule of the set had it."),
 	field.Optional("params", field.Map(paramName, field.Any), "Constants of any shape, which rules read as params.NAME. --param SET.NAME=VALUE replaces one."),
 	field.Optional("let", lets,
 		"Expressions with names, for all rules of the set; each is evaluated at most once for an object, and only if something uses it."),
@@ -60,7 +61,7 @@ var setFields = field.Object("set",
 	field.Required("rules", &field.Type{
 		Kinds: document.KindList, Items: ruleFields, ByName: true, Filled: true,
 	}, "The rules, the first of which has its way where they disagree."),
-)
+).Placed("a set", "write it under spec")
 
 var lets = &field.Type{Name: "let", Kinds: document.KindMap, Keys: field.Identifier, Values: field.Expression}
 
@@ -122,7 +123,7 @@ var ruleFields = func() *field.Type {
 			"When the rule is new or has changed, it writes for some objects first, and for more once those are healthy."),
 	)
 	out.SomeOf, out.Missing = []string{"actions", "onDelete"}, "a rule has actions, or onDelete with some"
-	return out
+	return out.Placed("a rule", "write it beside actions")
 }()
 
 var watch = &field.Type{
@@ -141,7 +142,7 @@ var onDeleteFields = func() *field.Type {
 			"true (default): keep the object until done, by a finalizer. false: only react, where something else delays the deletion."),
 	)
 	out.SomeOf = []string{"actions", "done"}
-	return out
+	return out.Placed("onDelete", "write it in onDelete")
 }()
 
 // share is a number of objects, or a percentage.
@@ -154,7 +155,7 @@ var limitFields = field.Object("limits",
 	field.Required("maxObjects", share, "A number from 1, or a percentage of the objects that the rule watches, of which at least one. "+
 		"100% is no limit, but says that somebody thought of it."),
 	field.Optional("per", duration, "The window; default 10m."),
-)
+).Placed("limits", "write it in limits")
 
 var rolloutFields = field.Object("rollout",
 	field.Required("waves", filled(&field.Type{Kinds: document.KindList, Items: share}),
@@ -166,7 +167,7 @@ var rolloutFields = field.Object("rollout",
 	field.Optional("timeout", duration, "How long an object may be unhealthy before the rule pauses; default 10m."),
 	field.Optional("by", field.Expression,
 		"What the objects are ordered by: a number, a string, a time or a boolean. Objects of the same, and all without it, are ordered by namespace and name."),
-)
+).Placed("rollout", "write it in rollout")
 
 const durationPattern = `^([0-9]+w)?([0-9]+d)?(\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)?$`
 
@@ -198,13 +199,13 @@ func otherwise(t *field.Type, form, hint string) *field.Type {
 const both, bothHint = `^([^/]*)/(.*)$`, "write group: $1 and version: $2"
 
 // resourceName is no kind, no subresource, and not how kubectl writes a resource and its group.
-var resourceName = otherwise(otherwise(field.Label.Unless(func(n *document.Node) *document.Error {
+var resourceName = otherwise(otherwise(otherwise(field.Label.Unless(func(n *document.Node) *document.Error {
 	lower := strings.ToLower(n.Text())
 	if n.Text() == lower {
 		return nil
 	}
 	return n.Errorf("write the plural resource, such as "+strings.TrimSuffix(lower, "s")+"s", "%q looks like a kind", n.Text())
-}), `^([^.]+)\.(.+)$`, "write resource: $1 and group: $2"), `^([^/]*)/.*$`, "write $1: a subresource cannot be watched")
+}), `^([^./]+)\.([^/]+)$`, "write resource: $1 and group: $2"), `^([^./]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.([^/]+)$`, "write resource: $1, version: $2 and group: $3"), `^([^/]*)/.*$`, "write $1: a subresource cannot be watched")
 
 // selectorText takes a selector as kubectl does.
 func selectorText(parse func(string) error, kind, example string) *field.Type {

@@ -127,6 +127,11 @@ func (s *Set) parseSpec(n *document.Node) document.Errors {
 		}
 	}
 	errs = append(errs, s.parseRules(v["rules"])...)
+	if v.Bool("suspend", false) {
+		for i := range s.Rules {
+			s.Rules[i].Suspend = true
+		}
+	}
 	return append(errs, s.checkIdentity(n)...)
 }
 

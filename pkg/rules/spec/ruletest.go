@@ -28,6 +28,7 @@ var (
 		field.Optional("params", &field.Type{Kinds: document.KindMap},
 			"Constants that replace those of the rules: NAME, or SET.NAME where several sets have it."),
 		field.Optional("wholeObjects", field.Bool, "Goldens have each changed object as a whole, and not what changed of it."),
+		field.Optional("reasons", field.Bool, "Goldens have the reason of each rule that does not match, with the text of its conditions."),
 		field.Required("cases", field.List(CaseFields), "Each is a cluster of its own, in which the rules act until nothing changes any more."),
 	)
 	CaseFields = field.Object("case",

@@ -88,7 +88,7 @@ type Rule struct {
 	For         *document.Node
 	Actions     []*document.Node
 	OnDelete    *OnDelete
-	Suspend     bool
+	Suspend     bool // the rule, or its whole set
 	Mode        Mode
 	Limits      *Limits
 	Rollout     *Rollout

@@ -23,7 +23,8 @@ type Context struct {
 // place whose type is nil nothing is known.
 func (b *Body) Check(c Context, into schema.Field, how schema.Writing) (typing.Type, document.Errors) {
 	d := &draft{context: c, how: how}
-	return d.written(b, into), d.errs
+	given := d.written(b, into)
+	return given, d.withSlips(b)
 }
 
 // draft is what is known of the value of a body before it is evaluated.
@@ -65,10 +66,21 @@ func (d *draft) value(b *Body, into schema.Field) (any, typing.Type) {
 	out := make([]any, len(b.elements))
 	var items typing.Type
 	for i, element := range b.elements {
-		v, given := d.value(element, schema.Field{Type: into.Type.Items()})
+		v, given := d.element(element, into.Type.Items())
 		out[i], items = v, typing.Union(items, given)
 	}
 	return out, typing.List(items)
+}
+
+// element is value for one of a list, which has no place for nil unless its schema says so.
+func (d *draft) element(b *Body, into *schema.Type) (any, typing.Type) {
+	before := len(d.errs)
+	v, given := d.value(b, schema.Field{Type: into})
+	if _, unknown := v.(schema.Unknown); unknown && len(d.errs) == before && nilElement(given, into) {
+		d.report(b.node, faultf(document.CodeMayBeAbsent, "an element has to be given here, and this may be absent").
+			withHint("?? gives a default, and ?? omit() leaves the element out"))
+	}
+	return v, given
 }
 
 func (d *draft) mapping(b *Body, into *schema.Type) (any, typing.Type) {

@@ -89,6 +89,16 @@ func CheckName(key *document.Node, scope *expression.Scope) *document.Error {
 	}
 }
 
+// FreeNames are the keys of a map that can name values beside those of scope.
+func FreeNames(n *document.Node, scope *expression.Scope) (names []string) {
+	for _, entry := range n.Entries() {
+		if CheckName(entry.Key, scope) == nil {
+			names = append(names, entry.Key.Text())
+		}
+	}
+	return names
+}
+
 // Name returns the slot of a value that a field calls by its bare name.
 func Name(n *document.Node, scope *expression.Scope) (slot int, wrong *document.Error) {
 	name := strings.TrimSpace(n.Text())

@@ -138,7 +138,11 @@ func refused(all []any, given typing.Type, into *schema.Type, how schema.Writing
 // elements compares those of a list.
 func (f *fit) elements(given typing.Type, into *schema.Type) *fault {
 	wrong := f.misfit(given, into, schema.Whole)
-	if wrong == nil {
+	switch {
+	case wrong == nil && nilElement(given, into):
+		return faultf(document.CodeMayBeAbsent, "an element may be absent, and nil is none here").
+			withHint("?? gives it a default, ?? omit() leaves it out, and so does filter(list, # != nil)")
+	case wrong == nil:
 		return nil
 	}
 	_, named := given.Field("name")
@@ -149,6 +153,11 @@ func (f *fit) elements(given typing.Type, into *schema.Type) *fault {
 		wrong = wrong.withHint("write map(list, " + strings.TrimSuffix(hint, "...)") + "#))")
 	}
 	return wrong.in("each element")
+}
+
+// nilElement reports whether an element of a list can be nil where none may be.
+func nilElement(given typing.Type, into *schema.Type) bool {
+	return given.Known() && given.CanBeNil() && into.Known() && into.Kinds != 0 && into.Kinds&value.Nil == 0
 }
 
 // entries compares those of a map as if each were written out.

@@ -146,7 +146,7 @@ func (b *Body) CheckPatch(c Context, of *schema.Type) document.Errors {
 	for i, o := range operations {
 		d.operation(o, of, operations[i+1:])
 	}
-	return d.errs
+	return d.withSlips(b)
 }
 
 // operation compares what an operation of a JSON patch writes with the place that its pointer leads to.
@@ -166,6 +166,9 @@ func (d *draft) operation(o operation, of *schema.Type, later []operation) {
 			d.report(o["path"].node, &fault{document.CodeMissingField, "what has to be there cannot be removed", "replace it"})
 		}
 	case given == nil:
+	case (op == "add" || op == "replace") && isElement(of, o["path"]):
+		v, _ := d.element(given, into.Type)
+		d.compared(v, given.node, into.Type)
 	case op == "add" || op == "replace":
 		d.written(given, schema.Field{Type: into.Type})
 	case op == "test": // What cannot be stored is never there, but nil is where nothing is.
@@ -212,6 +215,21 @@ func (d *draft) follow(of *schema.Type, p *Body) schema.Field {
 		offset += len(step) + 1
 	}
 	return at
+}
+
+// isElement reports whether a pointer that leads somewhere leads to an element of a list.
+func isElement(of *schema.Type, p *Body) bool {
+	pointer, whole := p.text()
+	if !whole {
+		return false
+	}
+	steps := strings.Split(pointer, "/")
+	for _, step := range steps[min(1, len(steps)):max(len(steps)-1, 1)] {
+		next, _ := into(of, step, "")
+		of = next.Type
+	}
+	_, isField := of.Field(unescape.Replace(steps[len(steps)-1]))
+	return !isField && of.Items() != nil
 }
 
 // into takes one step, from what way leads to.

@@ -212,6 +212,8 @@ type Trouble struct {
 	Contest string `json:"contest,omitempty"`
 	// Paused says why the rule writes nothing at all, as past its limits.
 	Paused string `json:"paused,omitempty"`
+	// Wave says for which wave of a rollout the object waits.
+	Wave string `json:"wave,omitempty"`
 }
 
 // Of is what is remembered of a rule, nil for nothing.

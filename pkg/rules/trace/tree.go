@@ -29,11 +29,7 @@ func (t Trace) Tree() string {
 	}
 	w.line(0, "result  %s", t.Result())
 	if next := t.Decision.Next; next != nil {
-		at := Masked
-		if !next.At.IsZero() {
-			at = moment(next.At)
-		}
-		w.line(0, "next    %s: %s", at, next.Because)
+		w.line(0, "next    %s", next)
 	}
 	w.heading = "in the way"
 	for _, o := range t.Obstacles {
@@ -130,6 +126,15 @@ func (t Trace) Result() string {
 		out += ": " + d.Reason
 	}
 	return out
+}
+
+// String says when it is, and what comes then.
+func (n Next) String() string {
+	at := Masked
+	if !n.At.IsZero() {
+		at = moment(n.At)
+	}
+	return at + ": " + n.Because
 }
 
 // String writes the place as editors take it.
@@ -396,18 +401,13 @@ func (w *writer) controller(m *Memory, rule plan.Rule) {
 	if m == nil {
 		return
 	}
-	say := func(said bool, format string, args ...any) {
-		if said {
-			w.line(2, format, args...)
-		}
-	}
 	w.heading = "the controller"
-	say(m.Waits != "", "the object waits: %s", m.Waits)
+	w.say(m.Waits != "", "the object waits: %s", m.Waits)
 	r := m.Of(rule)
 	if r == nil {
 		unseen := m.Trouble != (Trouble{})
-		say(unseen, "the object cannot be looked at, by any rule")
-		say(!unseen, "it remembers nothing of the rule and the object")
+		w.say(unseen, "the object cannot be looked at, by any rule")
+		w.say(!unseen, "it remembers nothing of the rule and the object")
 		r = &Record{Trouble: m.Trouble}
 	}
 	decided := string(r.Outcome)
@@ -417,19 +417,31 @@ func (w *writer) controller(m *Memory, rule plan.Rule) {
 	if r.Reason != "" {
 		decided += ": " + r.Reason
 	}
-	say(!r.At.IsZero(), "decided at %s: %s", moment(r.At), decided)
-	say(r.At.IsZero() && decided != "", "decided: %s", decided)
-	say(!r.Since.IsZero(), "so since %s", moment(r.Since))
-	say(!r.HeldSince.IsZero(), "when holds since %s", moment(r.HeldSince))
-	say(!r.WrittenAt.IsZero(), "wrote last at %s", moment(r.WrittenAt))
-	t := r.Trouble
-	say(t.Paused != "", "paused: %s", t.Paused)
-	say(t.Contest != "", "contested: %s", t.Contest)
-	say(t.Quarantined, "quarantined: it is tried only now and then")
-	say(t.Failure != "" && t.Attempts <= 1, "failed: %s", t.Failure)
-	say(t.Failure != "" && t.Attempts > 1, "failed %d times: %s", t.Attempts, t.Failure)
-	say(!t.Next.IsZero(), "tried again at %s", moment(t.Next))
-	say(!r.LookAgainAt.IsZero(), "looks again at %s", moment(r.LookAgainAt))
+	w.say(!r.At.IsZero(), "decided at %s: %s", moment(r.At), decided)
+	w.say(r.At.IsZero() && decided != "", "decided: %s", decided)
+	w.say(!r.Since.IsZero(), "so since %s", moment(r.Since))
+	w.say(!r.HeldSince.IsZero(), "when holds since %s", moment(r.HeldSince))
+	w.say(!r.WrittenAt.IsZero(), "wrote last at %s", moment(r.WrittenAt))
+	w.trouble(r.Trouble)
+	w.say(!r.LookAgainAt.IsZero(), "looks again at %s", moment(r.LookAgainAt))
+}
+
+// say writes a line of a section, if it is to be said.
+func (w *writer) say(said bool, format string, args ...any) {
+	if said {
+		w.line(2, format, args...)
+	}
+}
+
+// trouble says what keeps a controller from carrying out what a rule has decided.
+func (w *writer) trouble(t Trouble) {
+	w.say(t.Paused != "", "paused: %s", t.Paused)
+	w.say(t.Contest != "", "contested: %s", t.Contest)
+	w.say(t.Wave != "", "not yet: %s", t.Wave)
+	w.say(t.Quarantined, "quarantined: it is tried only now and then")
+	w.say(t.Failure != "" && t.Attempts <= 1, "failed: %s", t.Failure)
+	w.say(t.Failure != "" && t.Attempts > 1, "failed %d times: %s", t.Attempts, t.Failure)
+	w.say(!t.Next.IsZero(), "tried again at %s", moment(t.Next))
 }
 
 // Value is a value as people are shown it. The zero value shows nothing.

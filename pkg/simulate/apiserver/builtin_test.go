@@ -39,7 +39,7 @@ func newCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	world := storage.NewWorld(clocktesting.NewFakePassiveClock(time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)))
+	world := storage.NewWorld(clocktesting.NewFakeClock(time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC)))
 	return &cluster{t: t, http: server.Transport(world)}
 }
 

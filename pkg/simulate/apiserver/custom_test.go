@@ -144,7 +144,7 @@ func TestCustom(t *testing.T) {
 				{do: "GET /apis/example.com/v1/namespaces/a/things", status: 404, want: []string{`message="the server could not find the requested resource"`}},
 				{do: "GET /apis/example.com/v1", status: 404},
 				{do: "GET /apis/example.com", status: 404},
-				{do: "GET /apis", status: 404},
+				{do: "GET /apis", status: 200, want: []string{`kind="APIGroupDiscoveryList"`}},
 				{do: "GET /", status: 404},
 				{do: "GET " + all + "?watch=true", status: 500},
 				{do: "GET " + one + "/none", status: 404},

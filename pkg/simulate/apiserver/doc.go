@@ -22,7 +22,8 @@
 //     would take too long to check.
 //   - Conversion webhooks are not asked: all versions of a resource have the same fields.
 //     Nor are any other webhooks, or policies.
-//   - There is no discovery, and nothing can be watched. Lists have no pages.
+//   - Discovery is always the aggregated one, and there is no OpenAPI. A world is watched if it remembers its
+//     changes. Lists have no pages. Whoever asks may do everything.
 //   - Namespaces need not exist.
 //   - Generated names are random; the engine generates its own.
 //   - A Pod whose grace is shortened, but not to zero, gets the shortest grace there is.
@@ -43,8 +44,7 @@
 //     autoscaling/v1 and older versions of resource.k8s.io are not. Kinds that only have
 //     alpha and beta versions are served, which a real server has switched off.
 //   - Events of v1 and of events.k8s.io/v1 are stored apart.
-//   - Not served: Binding, ComponentStatus, the reviews of authentication and
-//     authorization, APIService, CustomResourceDefinition; of subresources those other than
+//   - Not served: Binding, ComponentStatus, the reviews of authentication, APIService, CustomResourceDefinition; of subresources those other than
 //     status and scale. Namespaces so stay terminating, unless their spec.finalizers are
 //     stored empty. An answer says so if a real server serves what is asked for.
 //   - PersistentVolumes have no status.lastPhaseTransitionTime.

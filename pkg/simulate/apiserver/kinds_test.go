@@ -48,7 +48,7 @@ func TestPaths(t *testing.T) {
 	newCluster(t).run("", []step{
 		{"GET /api/v1/namespaces/n/nothings", "", "", missing, map[string]string{"reason": "NotFound", "details.causes": ""}, "no such resource"},
 		{"GET /apis/apps/v1/namespaces/n/nothings/a", "", "", missing, nil, "nor here"},
-		{"GET /api", "", "", missing, nil, "about no resource"},
+		{"GET /api", "", "", http.StatusOK, map[string]string{"kind": "APIGroupDiscoveryList"}, "discovery"},
 		{"GET /api/v1/configmaps/a", "", "", missing, nil, "a namespace is missing"},
 		{"GET /api/v1/configmaps", "", "", http.StatusOK, nil, "those of all namespaces"},
 		{"GET /api/v1/namespaces/n/nodes/a", "", "", missing, nil, "nodes are in no namespace"},

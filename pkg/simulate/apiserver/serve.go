@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -90,6 +91,10 @@ func (k *kind) allows(info *request.RequestInfo) bool {
 func (k *kinds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, _ := request.RequestInfoFrom(r.Context())
 	gv := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
+	if gv == authorizationv1.SchemeGroupVersion && info.Verb == "create" {
+		k.serveReview(w, r)
+		return
+	}
 	handler, err := k.handler(gv, info)
 	if err != nil {
 		responsewriters.ErrorNegotiated(err, k.codecs, gv, w, r)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -115,38 +113,7 @@ func (s *Server) Preferred(resource apischema.GroupResource) apischema.GroupVers
 	return s.preferred[resource]
 }
 
-// Transport returns a transport to the server, for requests about a world. It needs no network
-// and is safe for concurrent use.
-func (s *Server) Transport(world *storage.World) http.RoundTripper { return transport{s, world} }
-
-type transport struct {
-	server *Server
-	world  *storage.World
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	asked := r.Clone(audit.WithAuditContext(storage.With(r.Context(), t.world)))
-	if asked.Body == nil {
-		asked.Body = http.NoBody
-	}
-	asked.RequestURI = r.URL.RequestURI()
-	path, err := t.server.paths.NewRequestInfo(asked)
-	if err != nil {
-		return nil, fmt.Errorf("reading the path of a request: %w", err)
-	}
-	answer := httptest.NewRecorder()
-	handler := t.server.custom
-	if !path.IsResourceRequest {
-		handler = t.server.kinds // There is no discovery: the one of custom resources is nil.
-	}
-	handler.ServeHTTP(answer, asked.WithContext(request.WithRequestInfo(asked.Context(), path)))
-	out := answer.Result()
-	out.Request = r
-	return out, nil
-}
-
-// requestTimeout is never reached: nothing is waited for.
+// requestTimeout is never reached: nothing but a watch waits, and that has a time of its own.
 const requestTimeout = time.Minute
 
 // newCustom returns the API server's own handler of custom resources.

@@ -15,6 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -125,7 +126,8 @@ func (h *history) Evaluated(key engine.Key, d plan.Decision) {
 	of := said{key, d.Rule}
 	before, known := h.said[of]
 	h.said[of] = decision
-	if !known || before.Outcome != decision.Outcome || before.Reason != decision.Reason || before.Mode != decision.Mode {
+	decision.Repeated = known && before.Outcome == decision.Outcome && before.Mode == decision.Mode
+	if !decision.Repeated || before.Reason != decision.Reason {
 		h.phase.Decisions = append(h.phase.Decisions, decision)
 	}
 }
@@ -149,7 +151,7 @@ func (h *history) Write(ctx context.Context, operation plan.Operation) write.Res
 }
 
 // Wrote implements [engine.Observer]: what is audited is not sent.
-func (h *history) Wrote(operation plan.Operation, class write.Class) {
+func (h *history) Wrote(_ engine.Key, operation plan.Operation, class write.Class) {
 	if class == write.Audited {
 		h.learnFrom(operation)
 		h.phase.Audited = append(h.phase.Audited, h.unsent(operation))
@@ -161,8 +163,8 @@ func (h *history) Wrote(operation plan.Operation, class write.Class) {
 func (h *history) Record(ctx context.Context, e plan.Event, again bool) error {
 	h.cluster.Requests() // Those of the cluster itself.
 	h.explained[e.Message] = true
+	event := h.event(e)
 	e = e.Masked(h.secrets.Whole) // As an engine that masks has it recorded.
-	event := Event{Object: e.Regarding.String(), Rule: e.Rule.String(), Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Message, Evaluation: h.evaluations}
 	if err := h.cluster.Record(ctx, e, again); err != nil {
 		event.Answer = err.Error()
 		h.explained[event.Answer] = true
@@ -179,10 +181,31 @@ func (h *history) Record(ctx context.Context, e plan.Event, again bool) error {
 	return nil
 }
 
+// event is an Event in the form that is shown.
+func (h *history) event(e plan.Event) Event {
+	e = e.Masked(h.secrets.Whole)
+	return Event{Object: e.Regarding.String(), Rule: e.Rule.String(), Type: e.Type, Reason: e.Reason, Action: e.Action, Message: e.Message, Evaluation: h.evaluations}
+}
+
+// Audited implements [engine.Observer].
+func (h *history) Audited(_ engine.Key, e plan.Event) {
+	event := h.event(e)
+	if !slices.ContainsFunc(h.phase.AuditedEvents, event.repeats) {
+		h.phase.AuditedEvents = append(h.phase.AuditedEvents, event)
+	}
+}
+
 // repeats reports whether it is the same event of another evaluation.
 func (e Event) repeats(other Event) bool {
 	other.Evaluation = e.Evaluation
 	return e == other
+}
+
+// unable notes what the engine could not do, or not yet.
+func (h *history) unable(report engine.Report) {
+	for _, failure := range slices.Concat(report.Failures, report.Deferred) {
+		h.failed(failure)
+	}
 }
 
 // failed notes what the engine could not do, unless something else tells of it.
@@ -190,7 +213,7 @@ func (h *history) failed(f engine.Failure) {
 	if h.explained[f.Err.Error()] {
 		return
 	}
-	out := Failure{Object: nameOf(f.Key), Rules: namesOf(f.Rules), Error: f.Err.Error()}
+	out := Failure{Object: nameOf(f.Key), Rules: namesOf(f.Rules), Error: f.Err.Error(), Hold: limit.HoldOf(f.Err)}
 	if !slices.ContainsFunc(h.phase.Failures, func(known Failure) bool { return known.Object == out.Object && known.Error == out.Error }) {
 		h.phase.Failures = append(h.phase.Failures, out)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/mask"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -23,6 +24,8 @@ type Phase struct {
 	// Audited are the writes of rules in mode Audit, which are not made.
 	Audited []Write `json:"audited,omitempty"`
 	Events  []Event `json:"events"`
+	// AuditedEvents are those of rules in mode Audit, which are not recorded.
+	AuditedEvents []Event `json:"-"`
 	// Objects are those that are new, or not as they were, by their names.
 	Objects []Changed `json:"objects,omitempty"`
 	// Failures are what could not be done besides, which neither a decision nor an answer
@@ -41,6 +44,8 @@ type Decision struct {
 	Outcome plan.Outcome `json:"outcome"`
 	Mode    spec.Mode    `json:"mode,omitempty"` // empty for Enforce
 	Reason  string       `json:"reason,omitempty"`
+	// Repeated says that the last decision of the rule on the object differs in its reason alone.
+	Repeated bool `json:"-"`
 	// Err is why a rule failed, with its place in the rules where it has one.
 	// Reason says the same without the place, which changes with every edit.
 	Err error `json:"-"`
@@ -90,6 +95,8 @@ type Failure struct {
 	Object string   `json:"object"`
 	Rules  []string `json:"rules,omitempty"`
 	Error  string   `json:"error"`
+	// Hold tells what waits for a wave of a rollout, and what is paused, from what has failed.
+	Hold limit.Hold `json:"-"`
 }
 
 // Look is the earliest instant at which the rules may want something else of an
@@ -136,9 +143,11 @@ func hide(v *redact.Values, derived derivedFields, p *Phase) {
 			}
 		}
 	}
-	for i := range p.Events {
-		event := &p.Events[i]
-		text(&event.Object, &event.Reason, &event.Action, &event.Message, &event.Answer)
+	for _, events := range [][]Event{p.Events, p.AuditedEvents} {
+		for i := range events {
+			event := &events[i]
+			text(&event.Object, &event.Reason, &event.Action, &event.Message, &event.Answer)
+		}
 	}
 	for i := range p.Objects {
 		object := &p.Objects[i]

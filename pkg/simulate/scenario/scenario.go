@@ -111,7 +111,7 @@ func (s *Scenario) Settle(ctx context.Context) error {
 
 // Look has the rules look at one object, once, which is a phase of its own.
 func (s *Scenario) Look(ctx context.Context, resource apischema.GroupVersionResource, namespace, name string) error {
-	s.engine.Look(ctx, engine.Key{GVR: resource, Namespace: namespace, Name: name})
+	s.history.unable(s.engine.Look(ctx, engine.Key{GVR: resource, Namespace: namespace, Name: name}))
 	return s.end(ctx)
 }
 
@@ -138,8 +138,8 @@ func (s *Scenario) rest(ctx context.Context) error {
 			if errors.Is(failure.Err, guard.ErrRestless) {
 				return fmt.Errorf("%s: %w", nameOf(failure.Key), failure.Err)
 			}
-			s.history.failed(failure)
 		}
+		s.history.unable(report)
 		changed, err := s.cluster.Collect(ctx)
 		if err != nil || !changed {
 			return err

@@ -47,6 +47,6 @@ func pods(t testing.TB) kubernetes.Interface {
 
 // inNew returns a context of a new world.
 func inNew(ctx context.Context) (context.Context, *storage.World) {
-	world := storage.NewWorld(clocktesting.NewFakePassiveClock(start))
+	world := storage.NewWorld(clocktesting.NewFakeClock(start))
 	return storage.With(ctx, world), world
 }

@@ -62,7 +62,7 @@ func TestStampManagers(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: tc.after}}
-			NewWorld(clocktesting.NewFakePassiveClock(begin)).stampManagers(tc.before, object)
+			NewWorld(clocktesting.NewFakeClock(begin)).stampManagers(tc.before, object)
 			if diff := cmp.Diff(tc.want, object.ManagedFields); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

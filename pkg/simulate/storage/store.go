@@ -3,7 +3,6 @@ package storage
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
@@ -214,21 +212,14 @@ func (s *store) decode(data []byte, version uint64, out runtime.Object) error {
 
 // What a store must have and nobody here needs.
 
-var errNoWatch = errors.New("a world is not watched: ask it what has changed")
-
-// Watch implements [storage.Interface] and refuses: [World.Take] tells what changed.
-func (s *store) Watch(context.Context, string, storage.ListOptions) (watch.Interface, error) {
-	return nil, errNoWatch
-}
-
 // Stats implements [storage.Interface].
 func (s *store) Stats(context.Context) (storage.Stats, error) { return storage.Stats{}, nil }
 
 // ReadinessCheck implements [storage.Interface].
 func (s *store) ReadinessCheck() error { return nil }
 
-// RequestWatchProgress implements [storage.Interface].
-func (s *store) RequestWatchProgress(context.Context) error { return errNoWatch }
+// RequestWatchProgress implements [storage.Interface]. A watch is never behind.
+func (s *store) RequestWatchProgress(context.Context) error { return nil }
 
 // GetCurrentResourceVersion implements [storage.Interface].
 func (s *store) GetCurrentResourceVersion(ctx context.Context) (uint64, error) {
@@ -238,5 +229,5 @@ func (s *store) GetCurrentResourceVersion(ctx context.Context) (uint64, error) {
 // EnableResourceSizeEstimation implements [storage.Interface].
 func (s *store) EnableResourceSizeEstimation(storage.KeysFunc) error { return nil }
 
-// CompactRevision implements [storage.Interface]: nothing has been forgotten yet.
+// CompactRevision implements [storage.Interface]. A list has no pages, so nobody reads what was before.
 func (s *store) CompactRevision() int64 { return 0 }

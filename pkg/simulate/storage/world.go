@@ -25,7 +25,7 @@ const firstVersion = 1000
 
 // World is what one cluster has stored. It is safe for concurrent use.
 type World struct {
-	clock clock.PassiveClock
+	clock clock.WithTicker
 
 	mu      sync.Mutex
 	objects map[string]entry   // guarded by mu
@@ -33,6 +33,7 @@ type World struct {
 	made    map[string]int     // how many objects, by their keys; guarded by mu
 	uids    map[types.UID]bool // all that were made; guarded by mu
 	changes []Change           // guarded by mu
+	log     *history           // nil while nobody may watch; guarded by mu
 }
 
 // entry is an object as it is stored.
@@ -56,7 +57,7 @@ func (c Change) String() string {
 }
 
 // NewWorld returns a world without objects.
-func NewWorld(clock clock.PassiveClock) *World {
+func NewWorld(clock clock.WithTicker) *World {
 	return &World{clock: clock, objects: map[string]entry{}, made: map[string]int{}, uids: map[types.UID]bool{}, version: firstVersion}
 }
 
@@ -105,7 +106,7 @@ func (w *World) Put(at Change, data []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.version++
-	w.objects[at.Key()] = entry{data, w.version, true}
+	w.store(at.Key(), entry{data, w.version, true})
 }
 
 // Edit stores an object as [World.Put] does, and is a [Change]: for what the controllers of
@@ -214,13 +215,20 @@ func (w *World) replace(key string, before uint64, data []byte) (version uint64,
 	if before == 0 {
 		w.made[key]++
 	}
-	if data == nil {
-		delete(w.objects, key)
-	} else {
-		w.objects[key] = entry{data: data, version: w.version}
-	}
+	w.store(key, entry{data: data, version: w.version})
 	w.changes = append(w.changes, changeOf(key))
 	return w.version, true
+}
+
+// store has an entry in the place of what is under a key, where it has data, and else nothing. The lock is held.
+func (w *World) store(key string, is entry) {
+	was := w.objects[key]
+	if w.objects[key] = is; is.data == nil {
+		delete(w.objects, key)
+	}
+	if w.log != nil {
+		w.log.add(event{key: key, was: was, is: is})
+	}
 }
 
 // Now is the time of the world as objects carry it.

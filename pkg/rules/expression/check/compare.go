@@ -212,7 +212,7 @@ func (c *checker) equality(n *expression.Binary, k known) result {
 	left := c.beside(n.Right).node(n.Left, k)
 	right := c.beside(n.Left).node(n.Right, left.after())
 	both := operands(n, left, right)
-	if !c.converts(n, both) && !c.comparesZero(n, both) && !c.neverEqual(n, left.of, right.of) {
+	if !c.converts(n, both) && !c.comparesZero(n, both) && !c.comparesStatus(n, both) && !c.neverEqual(n, left.of, right.of) {
 		for _, o := range both {
 			c.outsideEnum(o.node, o.of, o.beside.node)
 		}
@@ -222,6 +222,45 @@ func (c *checker) equality(n *expression.Binary, k known) result {
 		r = c.asCondition(n, o, r)
 	}
 	return c.decide(n, left.of, right.of, r)
+}
+
+// comparesStatus reports a literal that the status of what condition() returns never is, and whether it did. A schema of its own goes
+// before what Kubernetes says of conditions.
+func (c *checker) comparesStatus(n *expression.Binary, both []operand) bool {
+	for _, o := range both {
+		v, literal := expression.LiteralOf(o.beside.node)
+		meant := expression.ConditionStatus(fmt.Sprint(v))
+		if !literal || meant == "" || v == meant || presentKinds(o.of) != value.String || !c.isConditionStatus(o.node) || enumHint(o.of, "True") != "" {
+			continue
+		}
+		c.report(document.CodeNeverTrue, n.At.Errorf(`%s is "True", "False" or "Unknown", never %s`,
+			cmp.Or(o.node.Written().Text, "the status"), constantText(v)).WithHint("write %q", meant))
+		return true
+	}
+	return false
+}
+
+// isConditionStatus reports whether a node reads the status of what condition() returns.
+func (c *checker) isConditionStatus(node expression.Node) bool {
+	path, is := c.meant(node).(*expression.Path)
+	if !is || len(path.Steps) != 1 || path.Steps[0].Kind != expression.ByKey || path.Steps[0].Key != "status" {
+		return false
+	}
+	call, is := c.meant(path.Root).(*expression.Call)
+	return is && call.Function.Name == "condition"
+}
+
+// meant is the node that a name stands for, or else the node.
+func (c *checker) meant(node expression.Node) expression.Node {
+	switch n := node.(type) {
+	case *expression.Variable:
+		return n.Let.Value
+	case *expression.Name:
+		if p := c.names.Definition(n.Slot); p != nil {
+			return p.Root()
+		}
+	}
+	return node
 }
 
 // beside is a checker of what is compared with another operand.

@@ -263,6 +263,14 @@ func (t *Tree) WithinKey(at Span) bool {
 	return i > 0 && t.tokens[i].is(lexer.Operator, "-", "/") && t.joined(i) && t.joined(i-1)
 }
 
+// BesideStatus tells whether an operand is compared with the status of what a call gives or a name stands for, as that of condition(...).
+func (t *Tree) BesideStatus(at Span) bool {
+	i := t.tokenAt(at.Offset) - 1
+	return i > 2 && t.tokens[i].is(lexer.Operator, "==", "!=") && t.tokens[i-1].is(lexer.Identifier, "status") &&
+		t.tokens[i-2].is(lexer.Operator, ".", "?.") &&
+		(t.tokens[i-3].is(lexer.Bracket, ")") || t.tokens[i-3].Kind == lexer.Identifier && t.tokens[i-3].Value != "object" && (i == 3 || !t.tokens[i-4].is(lexer.Operator, ".", "?.")))
+}
+
 // NoMethod refuses x.f(y), where f is at the span, in the words of what the user
 // probably meant.
 func (t *Tree) NoMethod(at Span) *Error {

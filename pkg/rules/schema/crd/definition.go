@@ -28,6 +28,7 @@ type version struct {
 	name          string
 	schema        any // nil where nothing is known of the objects
 	status, scale bool
+	selectable    []string // not nil
 }
 
 // define returns nil for what is called like a definition and belongs to another
@@ -69,7 +70,10 @@ func define(object *document.Node) (*Definition, *document.Error) {
 			continue
 		}
 		has := func(name string) bool { return v.Get("subresources").Get(name).Kind() == document.KindMap }
-		out := version{name: v.Get("name").Text(), status: has("status"), scale: has("scale")}
+		out := version{name: v.Get("name").Text(), status: has("status"), scale: has("scale"), selectable: []string{}}
+		for _, field := range v.Get("selectableFields").Elements() {
+			out.selectable = append(out.selectable, strings.TrimPrefix(field.Get("jsonPath").Text(), "."))
+		}
 		if keeps, _ := spec.Get("preserveUnknownFields").Value().(bool); !keeps { // Objects of old definitions may have fields that no schema has.
 			out.schema = prune(v.Get("schema").Get("openAPIV3Schema").Any())
 		}
@@ -134,6 +138,7 @@ func (d *Definition) resource(gvr apischema.GroupVersionResource, v version) *sc
 		Verbs:                []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 		Subresources:         subresources,
 		SubresourcesKnown:    true,
+		Selectable:           v.selectable,
 		Type:                 t,
 	}
 }

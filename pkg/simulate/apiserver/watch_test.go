@@ -1,0 +1,98 @@
+package apiserver_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
+)
+
+// TestWatch holds that a stock informer of client-go follows a world for hours: built-in kinds and custom ones, selected objects that come
+// and go, also when all that was before is forgotten.
+func TestWatch(t *testing.T) {
+	server := gadgets(t)
+	for name, gvr := range map[string]schema.GroupVersionResource{
+		"BuiltIn": {Version: "v1", Resource: "configmaps"},
+		"Custom":  {Group: "example.com", Version: "v1", Resource: "gadgets"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				c := inNew(server)
+				c.world.Remember()
+				client, err := dynamic.NewForConfig(&rest.Config{Host: "http://server", Transport: c.http, QPS: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				objects := client.Resource(gvr).Namespace("a")
+				var told []string
+				tell := func(what string) func(any) {
+					return func(object any) { told = append(told, what+" "+object.(*unstructured.Unstructured).GetName()) }
+				}
+				informer := dynamicinformer.NewFilteredDynamicInformer(client, gvr, "a", 0, cache.Indexers{}, func(o *metav1.ListOptions) { o.LabelSelector = "watched=yes" }).Informer()
+				if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+					AddFunc: tell("add"), UpdateFunc: func(_, object any) { tell("update")(object) }, DeleteFunc: tell("delete"),
+				}); err != nil {
+					t.Fatal(err)
+				}
+				do := func(err error) {
+					t.Helper()
+					if err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+				}
+				create := func(name string) {
+					t.Helper()
+					object := &unstructured.Unstructured{}
+					object.SetGroupVersionKind(kindOf(server, gvr))
+					object.SetName(name)
+					object.SetLabels(map[string]string{"watched": "yes"})
+					_, err := objects.Create(ctx, object, metav1.CreateOptions{})
+					do(err)
+				}
+				label := func(name, value string) {
+					t.Helper()
+					_, err := objects.Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{"watched":%q}}}`, value), metav1.PatchOptions{})
+					do(err)
+				}
+				create("before")
+				ended := make(chan struct{})
+				go func() { defer close(ended); informer.RunWithContext(ctx) }()
+				synctest.Wait()
+				create("after")
+				label("before", "no")
+				label("before", "yes")
+				_, err = objects.Patch(ctx, "after", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{})
+				do(err)
+				c.world.Compact()
+				<-time.After(3 * time.Hour)
+				do(objects.Delete(ctx, "after", metav1.DeleteOptions{}))
+				want := []string{"add before", "add after", "delete before", "add before", "update after", "delete after"}
+				if diff := cmp.Diff(want, told); diff != "" {
+					t.Errorf("what it was told (-want +got):\n%s", diff)
+				}
+				stop()
+				<-ended
+			})
+		})
+	}
+}
+
+func kindOf(server *apiserver.Server, gvr schema.GroupVersionResource) schema.GroupVersionKind {
+	resource, _ := server.Of(gvr)
+	return resource.Kind
+}
