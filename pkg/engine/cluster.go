@@ -89,14 +89,15 @@ func (c *cluster) observe(now *active, key Key) observation {
 	return s
 }
 
-// leave sorts the selections whose caches do not have the object into those that it
-// has surely left and those that lag behind.
+// leave sorts the selections whose caches do not have the object into those that it has surely left and those that lag
+// behind. A cache may have caught up since it was looked into, so it is looked into again once it does not lag any more.
 func (c *cluster) leave(now *active, s *observation) {
 	if s.found != present {
 		return
 	}
+	name, namespace := plan.Text(s.Object, "metadata", "name"), plan.Text(s.Object, "metadata", "namespace")
 	for _, selection := range s.without {
-		if now.admits(selection, s.Object) && c.lags(selection, s.Object) {
+		if now.admits(selection, s.Object) && (c.lags(selection, s.Object) || c.caches.View(selection, namespace, name).Object != nil) {
 			s.unsure = append(s.unsure, selection)
 		} else {
 			s.LeftBy = append(s.LeftBy, selection)

@@ -174,6 +174,42 @@ func TestOrphansOfStrays(t *testing.T) {
 	}
 }
 
+// TestLateIsNotLeft holds that a parent has not left its selection that a cache comes to show between the look into the cache
+// and the live read: its child stays.
+func TestLateIsNotLeft(t *testing.T) {
+	c := newCluster()
+	c.put(t, parent)
+	set := families(t, pruned)
+	synctest.Test(t, func(t *testing.T) { // The process before.
+		stop := start(t, c.engine(), set)
+		synctest.Wait()
+		stop()
+	})
+	made := c.of(item("a-child"))
+	c.restart()
+	synctest.Test(t, func(t *testing.T) {
+		e := c.engine()
+		c.prepare(set.Selections(), set.Related())
+		parents := set.Selections()[0]
+		c.frozen[parents] = true
+		key := engine.Key{GVR: widgets, Namespace: "ns", Name: "a"}
+		delete(c.caches[parents].objects, key)
+		c.miss(c.caches[parents], key)
+		c.liveOK = func() error {
+			if c.gets == 2 { // The first confirms that it is there, and this one is a look at it.
+				c.thaw(parents)
+			}
+			return nil
+		}
+		stop := start(t, e, set)
+		defer stop()
+		pass(time.Minute)
+		if diff := cmp.Diff(made, c.of(item("a-child"))); diff != "" || c.gets < 2 {
+			t.Errorf("%d live reads; the child (-before +after):\n%s", c.gets, diff)
+		}
+	})
+}
+
 // TestStraysOfManyRules holds that rules that hold objects of one resource share a list
 // of it, and that each finds its own.
 func TestStraysOfManyRules(t *testing.T) {
