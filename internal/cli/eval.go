@@ -222,7 +222,7 @@ func (e *evaluation) tell(ctx context.Context, evaluation simulate.Evaluation, f
 	if err := e.show(outcome, describeOutcome(outcome), first); err != nil {
 		return err
 	}
-	return e.findings(outcome.Decisions, outcome.Writes, outcome.Failures)
+	return e.findings(outcome.Decisions, outcome.Writes, outcome.NotDone())
 }
 
 // findings says where in the rules the reasons of decisions are, and returns errFinding if a rule could not act. One that waits for a wave
@@ -298,7 +298,7 @@ func describeOutcome(outcome simulate.Story) string {
 	for _, event := range outcome.AuditedEvents {
 		b.WriteString(describeEvent(event.Type, event.Reason, event.Object, ": in mode Audit, so not recorded", event.Rule, event.Message))
 	}
-	for _, f := range outcome.Failures {
+	for _, f := range outcome.NotDone() {
 		b.WriteString(printable.Sprintf("%s %s: %s: %s\n", f.Hold, f.Object, strings.Join(f.Rules, ", "), f.Error))
 	}
 	for _, look := range outcome.LookAgainAt {

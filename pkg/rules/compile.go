@@ -318,13 +318,15 @@ func unknownParams(sets []*spec.Set, given []Param) document.Errors {
 	return errs
 }
 
-// elsewhere leaves out the doubts about what is wrong anyhow, there or within it.
+// elsewhere leaves out the doubts about what is wrong anyhow, there or within it, and about what is in a value of a wrong type.
 func elsewhere(doubts, found document.Errors) document.Errors {
 	mistakes := found.Of(document.Mistake)
 	return slices.DeleteFunc(doubts, func(d *document.Error) bool {
 		return slices.ContainsFunc(mistakes, func(m *document.Error) bool {
 			within, is := strings.CutPrefix(m.Path, d.Path)
-			return m.File == d.File && (m.Line == d.Line && m.Column == d.Column || is && d.Path != "" && strings.HasPrefix(within, "["))
+			inside, has := strings.CutPrefix(d.Path, m.Path)
+			return m.File == d.File && (m.Line == d.Line && m.Column == d.Column || is && d.Path != "" && strings.HasPrefix(within, "[") ||
+				has && m.Code == document.CodeTypeMismatch && strings.IndexAny(inside, "[.") == 0)
 		})
 	})
 }

@@ -66,7 +66,7 @@ func compareStories(want, have any, story Story) (out comparison) {
 func (c *comparison) phase(prefix, after string, phase int, want, have any, is scenario.Phase) {
 	var lines, objects, reasons []string
 	found := map[bool][]suspect{} // those that are minor, and the others
-	for _, list := range []string{"objects", "decisions", "writes", "audited", "events", "failures", "lookAgainAt"} {
+	for _, list := range []string{"objects", "decisions", "writes", "audited", "events", "waiting", "paused", "failures", "lookAgainAt"} {
 		wants, haves := listAt(want, list), listAt(have, list)
 		for _, p := range compare.Align(wants, haves) {
 			var left, right any

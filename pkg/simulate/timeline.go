@@ -164,7 +164,7 @@ func (t *timeline) add(at time.Time, phase scenario.Phase) {
 	}
 	tell(phase.Events, func(e scenario.Event) *[]scenario.Event { return &of(e.Rule, t.Object, e.Evaluation).Events })
 	tell(phase.AuditedEvents, func(e scenario.Event) *[]scenario.Event { return &of(e.Rule, t.Object, e.Evaluation).AuditedEvents })
-	for _, failure := range phase.Failures {
+	for _, failure := range phase.NotDone() {
 		if rule := strings.Join(failure.Rules, ", "); failure.Object == t.Object && !t.again(rule, failure.Error) {
 			m := of(rule, failure.Object, phase.Evaluations)
 			m.Failures = append(m.Failures, failure)

@@ -275,6 +275,8 @@ func (t *Type) closest(key string) (hint, near string) {
 	}
 	below := t.below(key)
 	switch {
+	case key == "lastTransitionTime" && slices.Contains(names, "status"):
+		return `these conditions have none, and setCondition writes it; write concat(filter(list, .type != "..."), [{type: "...", ...}])`, ""
 	case below != "":
 		return "did you mean " + below + "." + key + "?", ""
 	case len(names) == 1:

@@ -79,6 +79,10 @@ func TestValidateFields(t *testing.T) {
 			"Where several have it nobody knows which.", `{first: {inner: int}, other: {inner: int}}`, `{inner: 1}`,
 			[]string{`/inner unknown-field: unknown field "inner"; the fields here are first, other`},
 		},
+		"WithoutTime": {
+			"setCondition writes a time that these conditions do not have.", `{type: text, status: text}`, `{type: Up, lastTransitionTime: x}`,
+			[]string{`/lastTransitionTime unknown-field: unknown field "lastTransitionTime"; these conditions have none, and setCondition writes it; write concat(filter(list, .type != "..."), [{type: "...", ...}])`},
+		},
 		"ManyMistakes": {
 			"All mistakes are found, in order of keys.", `{a: int, b: int}`, `{b: x, a: z, c: 1}`,
 			[]string{

@@ -27,6 +27,10 @@ func (d *draft) locate(n *document.Node, v schema.Violation) *document.Error {
 		hint = `write "${nil}"`
 	case at.Kind() == document.KindString && Unmarked(at.Text(), d.context.Scope, true):
 		hint = "write " + Marked(at.Text())
+	case len(at.Entries()) == 1: // {object.spec.size} is a map for YAML.
+		if only := at.Entries()[0]; only.Value.Kind() == document.KindNull && Unmarked(only.Key.Text(), d.context.Scope, true) {
+			hint = "write " + Marked(only.Key.Text())
+		}
 	}
 	return at.Errorf(hint, "%s", v.Message).Coded(v.Code)
 }

@@ -214,8 +214,16 @@ func (h *history) failed(f engine.Failure) {
 		return
 	}
 	out := Failure{Object: nameOf(f.Key), Rules: namesOf(f.Rules), Error: f.Err.Error(), Hold: limit.HoldOf(f.Err)}
-	if !slices.ContainsFunc(h.phase.Failures, func(known Failure) bool { return known.Object == out.Object && known.Error == out.Error }) {
-		h.phase.Failures = append(h.phase.Failures, out)
+	list := &h.phase.Failures
+	switch out.Hold {
+	case limit.HoldWave:
+		list = &h.phase.Waiting
+	case limit.HoldPause:
+		list = &h.phase.Paused
+	case limit.HoldNone, limit.HoldPasses:
+	}
+	if !slices.ContainsFunc(*list, func(known Failure) bool { return known.Object == out.Object && known.Error == out.Error }) {
+		*list = append(*list, out)
 	}
 }
 

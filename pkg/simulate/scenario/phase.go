@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
@@ -28,8 +29,10 @@ type Phase struct {
 	AuditedEvents []Event `json:"-"`
 	// Objects are those that are new, or not as they were, by their names.
 	Objects []Changed `json:"objects,omitempty"`
-	// Failures are what could not be done besides, which neither a decision nor an answer
-	// says.
+	// Waiting is what waits for a wave of a rollout, Paused what a rule does not do since it is paused, and Failures what else could not
+	// be done and neither a decision nor an answer says.
+	Waiting  []Failure `json:"waiting,omitempty"`
+	Paused   []Failure `json:"paused,omitempty"`
 	Failures []Failure `json:"failures,omitempty"`
 	// LookAgainAt is when what was decided last changes with time alone.
 	LookAgainAt []Look `json:"lookAgainAt,omitempty"`
@@ -89,6 +92,9 @@ type Event struct {
 	// Evaluation is the one that wants it.
 	Evaluation int `json:"-"`
 }
+
+// NotDone is all that waits, is paused, or has failed.
+func (p *Phase) NotDone() []Failure { return slices.Concat(p.Waiting, p.Paused, p.Failures) }
 
 // Failure is what kept rules from something.
 type Failure struct {
@@ -155,8 +161,10 @@ func hide(v *redact.Values, derived derivedFields, p *Phase) {
 		object.Patch, _ = hideBody(v, derived, object.Object, object.Patch).(map[string]any)
 		text(&object.Object)
 	}
-	for i := range p.Failures {
-		text(&p.Failures[i].Object, &p.Failures[i].Error)
+	for _, list := range [][]Failure{p.Waiting, p.Paused, p.Failures} {
+		for i := range list {
+			text(&list[i].Object, &list[i].Error)
+		}
 	}
 	for i := range p.LookAgainAt {
 		text(&p.LookAgainAt[i].Object)

@@ -348,16 +348,16 @@ func equalHint(text string, of typing.Type, other expression.Node, kinds value.K
 	}
 }
 
-// comparesLetters reports texts that write quantities or durations and are ordered as texts, and whether it did: "9m" > "1h".
+// comparesLetters reports texts that write quantities, durations or versions and are ordered as texts, and whether it did:
+// "9m" > "1h", "1.10" < "1.9".
 func (c *checker) comparesLetters(n *expression.Binary, both []operand) bool {
 	computed := (both[0].of.Kinds()|both[1].of.Kinds())&value.Computed != 0 // Or unknown.
 	for _, o := range both {
 		written := o.node.Written()
-		duration, is := writtenDuration(o.beside.node, o.beside.of)
-		what, function, otherwise := strconv.Quote(duration)+" is a duration", "duration", ` ?? "0s"`
+		what, function, otherwise := writtenAs(o.beside.node, o.beside.of)
 		if o.of.IsQuantity() && !computed {
 			what, function, otherwise = cmp.Or(written.Text, "this")+" is a quantity", "quantity", " ?? 0"
-		} else if !is || !c.isText(o) {
+		} else if what == "" || !c.isText(o) {
 			continue
 		}
 		text := cmp.Or(written.Text, "x")
@@ -382,15 +382,21 @@ func (c *checker) isText(o operand) bool {
 	return len(c.place(o.node).path) > 0
 }
 
-// writtenDuration is a constant that can only be meant as a duration: 0 is one, too.
-func writtenDuration(node expression.Node, t typing.Type) (text string, is bool) {
+// writtenAs is what a constant is that can only be meant as a duration, or as a version; the function that reads it, and what
+// stands for one that is absent. 0 is a duration, and 1 a version, but may be meant as a number.
+func writtenAs(node expression.Node, t typing.Type) (what, function, otherwise string) {
 	v, _ := constantOf(node, t)
-	text, isText := v.(string)
-	if !isText || !strings.ContainsAny(text, "smhdw") {
-		return "", false
+	text, _ := v.(string)
+	_, notDuration := value.ParseDuration(text)
+	_, notVersion := value.ParseVersion(text)
+	switch {
+	case notDuration == nil && strings.ContainsAny(text, "smhdw"):
+		return strconv.Quote(text) + " is a duration", "duration", ` ?? "0s"`
+	case notVersion == nil && strings.Contains(text, "."):
+		return strconv.Quote(text) + " is a version", "semver", ` ?? "0.0.0"`
+	default:
+		return "", "", ""
 	}
-	_, err := value.ParseDuration(text)
-	return text, err == nil
 }
 
 // membership checks the operator in. A container that is absent has no elements.
