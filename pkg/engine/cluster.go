@@ -90,18 +90,21 @@ func (c *cluster) observe(now *active, key Key) observation {
 }
 
 // leave sorts the selections whose caches do not have the object into those that it has surely left and those that lag
-// behind. A cache may have caught up since it was looked into, so it is looked into again once it does not lag any more.
+// behind. A cache may have caught up since it was looked into, so it is looked into again once it does not lag any more; it may have been
+// dropped, too.
 func (c *cluster) leave(now *active, s *observation) {
 	if s.found != present {
 		return
 	}
 	name, namespace := plan.Text(s.Object, "metadata", "name"), plan.Text(s.Object, "metadata", "namespace")
 	for _, selection := range s.without {
-		if now.admits(selection, s.Object) && (c.lags(selection, s.Object) || c.caches.View(selection, namespace, name).Object != nil) {
-			s.unsure = append(s.unsure, selection)
-		} else {
-			s.LeftBy = append(s.LeftBy, selection)
+		if lags := c.lags(selection, s.Object); now.admits(selection, s.Object) {
+			if view := c.caches.View(selection, namespace, name); lags || !view.Synced || view.Object != nil {
+				s.unsure = append(s.unsure, selection)
+				continue
+			}
 		}
+		s.LeftBy = append(s.LeftBy, selection)
 	}
 }
 

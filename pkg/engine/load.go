@@ -102,10 +102,11 @@ func (l *loader) selected(before *active, changed []*rules.Rule) []Key {
 	var out []Key
 	incomplete := map[schema.GroupVersionResource]bool{}
 	for cache := range before.concerned(changed) {
+		// First: of a cache that is complete later, the names may be a part.
+		incomplete[cache.GVR] = incomplete[cache.GVR] || !l.caches.View(cache, "", "").Synced
 		for _, name := range l.caches.Names(cache) {
 			out = append(out, Key{GVR: cache.GVR, Namespace: name.Namespace, Name: name.Name})
 		}
-		incomplete[cache.GVR] = incomplete[cache.GVR] || !l.caches.View(cache, "", "").Synced
 	}
 	for _, rule := range changed {
 		for _, selection := range rule.Watches() { // It may have left something of what no cache has.

@@ -275,7 +275,7 @@ func (t *Type) closest(key string) (hint, near string) {
 	}
 	below := t.below(key)
 	switch {
-	case key == "lastTransitionTime" && slices.Contains(names, "status"):
+	case key == "lastTransitionTime" && below == "" && slices.Contains(names, "status") && slices.Contains(names, "type"):
 		return `these conditions have none, and setCondition writes it; write concat(filter(list, .type != "..."), [{type: "...", ...}])`, ""
 	case below != "":
 		return "did you mean " + below + "." + key + "?", ""

@@ -367,6 +367,11 @@ func (c *checker) comparesLetters(n *expression.Binary, both []operand) bool {
 		if o.of.CanBeNil() {
 			text += otherwise
 		}
+		if or, is := o.node.(*expression.Binary); is && or.Operator == "??" {
+			if literal, is := expression.TextOf(or.Right); is && literal == "" { // Which nothing can be read from.
+				text = cmp.Or(or.Left.Written().Text, "x") + otherwise
+			}
+		}
 		c.report(document.CodeTypeMismatch, written.At.Errorf("%s compares texts letter by letter, and %s", n.Operator, what).
 			WithHint("write %s(%s)", function, text))
 		return true
@@ -383,17 +388,20 @@ func (c *checker) isText(o operand) bool {
 }
 
 // writtenAs is what a constant is that can only be meant as a duration, or as a version; the function that reads it, and what
-// stands for one that is absent. 0 is a duration, and 1 a version, but may be meant as a number.
+// stands for one that is absent. "0" is a duration, and "1" and "0.5" are versions, but may be meant as numbers.
 func writtenAs(node expression.Node, t typing.Type) (what, function, otherwise string) {
 	v, _ := constantOf(node, t)
 	text, _ := v.(string)
 	_, notDuration := value.ParseDuration(text)
 	_, notVersion := value.ParseVersion(text)
+	_, notNumber := strconv.ParseFloat(text, 64)
 	switch {
 	case notDuration == nil && strings.ContainsAny(text, "smhdw"):
 		return strconv.Quote(text) + " is a duration", "duration", ` ?? "0s"`
-	case notVersion == nil && strings.Contains(text, "."):
+	case notVersion == nil && notNumber != nil:
 		return strconv.Quote(text) + " is a version", "semver", ` ?? "0.0.0"`
+	case notVersion == nil && strings.Contains(text, "."):
+		return strconv.Quote(text) + " is a version or a number", "semver", ` ?? "0.0.0"`
 	default:
 		return "", "", ""
 	}
