@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -136,7 +137,7 @@ func TestOutage(t *testing.T) {
 	if early := countRepaired(t, namespace); early == objects {
 		t.Error("all was repaired before the outage: it proves nothing")
 	}
-	eventually(t, "all are repaired", func() bool { return countRepaired(t, namespace) == objects })
+	within(t, 5*time.Minute, "all are repaired", func() bool { return countRepaired(t, namespace) == objects })
 	eventually(t, "all events are there", func() bool { return len(listEvents(t, namespace)) == 3*objects })
 	if code := p.wait(t); code != 0 {
 		t.Errorf("ended with %d", code)
