@@ -28,7 +28,7 @@ E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2
 # The tests that run without the race detector.
 PLAIN := ./pkg/rules/editor ./pkg/rules/expression ./pkg/rules/expression/function ./test/corpus ./test/hostile ./test/mutation
 
-.PHONY: help build operator cluster test test-long examples unit e2e e2e-controlplane e2e-differential e2e-engine e2e-parity e2e-tenants bench bench-cluster bench-quick scorecard parity fuzz demo demo-notice terminal lint fix verify generate clean
+.PHONY: help build operator cluster test test-long simulate simulate-mends examples unit e2e e2e-controlplane e2e-differential e2e-engine e2e-parity e2e-tenants bench bench-cluster bench-quick scorecard parity fuzz demo demo-notice terminal lint fix verify generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,16 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 	go test -trimpath -count=1 -timeout 60m ./test/mutation -run '^TestExamples$$' -args -long
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 	go test -trimpath -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long
+
+# SEEDS is how many worlds, FROM the seed of the first.
+SEEDS ?= 10000
+FROM ?= 1
+
+simulate: ## Live SEEDS worlds (10000): the whole program in virtual time, between faults; then kill it at each request of 8 worlds
+	go test -count=1 -timeout 0 -v ./test/worlds -run '^(TestWorlds|TestCrashSweep|TestReplay)$$' -worlds $(SEEDS) -seed $(FROM) -sweeps 8 -replays 20
+
+simulate-mends: ## Take mends of the program back, one by one, and look for what goes wrong in up to SEEDS worlds
+	go test -count=1 -timeout 0 -v ./test/worlds -run '^TestMends$$' -mends $(SEEDS) -seed $(FROM)
 
 # A folder is a set of rules that runs by itself, so each is validated by itself.
 examples: build ## Validate and test the example rules, with coverage of every rule

@@ -1,7 +1,11 @@
-// Package worlds tries the whole program in virtual time: replicas of it in a bubble of testing/synctest, in front of the simulated API
-// server of pkg/simulate, between faults that a seed chooses.
+// Package worlds tries the whole program in virtual time: replicas of it in a bubble of testing/synctest, in front of the API server's own
+// handlers in memory (pkg/simulate), with faults at the transport.
 //
-//	plan (drawn by rapid, which shrinks it) -> World: users, replicas, faults -> history of requests -> oracle
+//	seed -> plan -> World: users, replicas, faults -> history of requests -> oracle
 //
-// The oracle holds what the program promises whatever happens, so that a world needs no assertions of its own.
+// A plan is all that happens but for what the program does. In a world the requests of replicas are carried out one at a time, each when
+// nothing else moves, and the seed says which of those that are on their way is next. So the order of requests is a function of the plan, as
+// far as the program itself draws no lots.
+//
+// The oracle holds what the program promises whatever happens, so that a plan needs no assertions of its own.
 package worlds

@@ -3,93 +3,97 @@ package worlds
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/discovery"
+	"github.com/dyncontroller/dyncontroller/internal/election"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // replica is the program: what run starts, less listeners and signals.
 type replica struct {
-	operator *operator.Operator
-	line     *line
-	end      context.CancelFunc
-	ended    sync.WaitGroup
-	log      bytes.Buffer // once it has ended
+	operator  *operator.Operator
+	candidate *election.Candidate // nil where it is the only one
+	line      *line
+	stop      context.CancelFunc // in order
+	stopped   context.Context    //nolint:containedctx // It is that of stop.
+	log       bytes.Buffer       // once it has ended
 }
 
-// start runs the program with rules of files.
-func (w *World) start(ctx context.Context, set *rules.Set) error {
-	w.started++
-	r := &replica{line: &line{next: w.server.Transport(w.stored)}}
-	if w.started <= len(w.faults) {
-		r.line.faults = w.faults[w.started-1]
+// The times of the lease: those of the defaults, times eight, since each renewal is a request.
+const (
+	leaseDuration = 2 * time.Minute
+	renewDeadline = 80 * time.Second
+	retryPeriod   = 16 * time.Second
+)
+
+// name is how the history calls the process of a number, from 0.
+func name(number int) string { return fmt.Sprintf("run-%d", number+1) }
+
+// newReplica returns the program before it runs.
+func (w *World) newReplica(elected bool) (*replica, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name := name(len(w.replicas))
+	r := &replica{line: &line{world: w, as: name, gone: make(chan struct{}), sent: map[way]int{}}}
+	if len(w.replicas) < len(w.faults) {
+		r.line.faults = w.faults[len(w.replicas)]
 	}
-	cluster := w.config(recorded{r.line, w.history, fmt.Sprintf("run-%d", w.started)})
+	w.replicas = append(w.replicas, r)
+	r.stopped, r.stop = context.WithCancel(context.Background())
+	r.line.crash = sync.OnceFunc(func() {
+		close(r.line.gone)
+		r.stop()
+	})
+	cluster := connected(r.line)
 	discovery, err := discovery.NewClient(cluster)
 	if err != nil {
-		return fmt.Errorf("making a client for discovery: %w", err)
+		return nil, fmt.Errorf("making a client for discovery: %w", err)
 	}
-	r.operator, err = operator.New(operator.Options{
+	options := operator.Options{
 		Cluster:  operator.Cluster{Config: cluster, Namespace: "system", Discovery: discovery},
 		Settings: config.Config{Rules: []string{"rules.yaml"}, Instance: "world", Workers: 2, DryRun: config.DryRunNone},
 		Rules:    rules.Options{Sensitive: func(string) bool { return false }},
-		Instance: "world", Log: slog.New(slog.NewTextHandler(&r.log, nil)), Clock: clock.RealClock{},
+		Instance: name, Log: slog.New(slog.NewTextHandler(&r.log, nil)).With("replica", name), Clock: clock.RealClock{},
+	}
+	if elected {
+		options.Fence = election.NewFence(renewDeadline)
+		r.candidate, err = election.New(cluster, election.Options{
+			Namespace: "system", Name: "dyncontroller", Lease: leaseDuration, Retry: retryPeriod, Fence: options.Fence, Log: options.Log,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("making a candidate: %w", err)
+		}
+	}
+	if r.operator, err = operator.New(options); err != nil {
+		return nil, fmt.Errorf("making an operator: %w", err)
+	}
+	if err := r.operator.SetFiles(w.set); err != nil {
+		return nil, fmt.Errorf("giving it rules: %w", err)
+	}
+	return r, nil
+}
+
+// run works until the context ends, it is stopped, or it loses the lease. It is for one call.
+func (r *replica) run(ctx context.Context) {
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	leading, leave := context.WithCancel(ctx)
+	heed := context.AfterFunc(r.stopped, leave)
+	defer heed()
+	var caches sync.WaitGroup
+	caches.Go(func() { r.operator.Run(working) })
+	_ = r.candidate.Run(leading, func(ctx context.Context) error { // It has lost the lease, or not: it ends, and is started again.
+		r.operator.Lead(ctx)
+		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("making an operator: %w", err)
-	}
-	if err := r.operator.SetFiles(set); err != nil {
-		return fmt.Errorf("giving it rules: %w", err)
-	}
-	ctx, r.end = context.WithCancel(ctx)
-	r.ended.Go(func() { r.operator.Run(ctx) })
-	r.ended.Go(func() { r.operator.Lead(ctx) })
-	w.replica = r
-	return nil
-}
-
-// stop ends the replica in order.
-func (w *World) stop() {
-	w.replica.end()
-	w.replica.ended.Wait()
-	w.replica = nil
-}
-
-// crash ends it from one moment to the next: nothing that it sends arrives any more, and no answer.
-func (w *World) crash() {
-	w.replica.line.cut.Store(true)
-	w.stop()
-}
-
-var errCut = errors.New("the process is gone")
-
-// line is the connection of a replica to the API server.
-type line struct {
-	next   http.RoundTripper
-	faults Faults
-	sent   atomic.Int64
-	cut    atomic.Bool
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
-	if l.cut.Load() {
-		return nil, errCut
-	}
-	out, err := l.faults.carry(int(l.sent.Add(1)), r, l.next)
-	if l.cut.Load() && err == nil {
-		_ = out.Body.Close() // Nobody reads it.
-		return nil, errCut
-	}
-	return out, err
+	leave()
+	cancel()
+	caches.Wait()
 }

@@ -13,9 +13,13 @@ import (
 )
 
 var (
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	configmaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	configmaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	podtemplates = schema.GroupVersionResource{Version: "v1", Resource: "podtemplates"}
 )
+
+// user is how the history calls users.
+const user = "user"
 
 // do has a user do what a step says. What is not there cannot be changed, and what is there not made.
 func (w *World) do(ctx context.Context, s step) error {
@@ -36,21 +40,21 @@ func (w *World) do(ctx context.Context, s step) error {
 		}
 		_, err = own.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": s.name},
-			"spec": map[string]any{"replicas": int64(s.value)},
+			"spec": map[string]any{"replicas": int64(s.value % 4)},
 		}}, metav1.CreateOptions{FieldManager: "user"})
 	case scale:
-		err = merge(`{"spec":{"replicas":%d}}`, s.value)
+		err = merge(`{"spec":{"replicas":%d}}`, s.value%4)
 	case relabel:
-		err = merge(`{"metadata":{"labels":{"paused":"%t"}}}`, s.value > 1)
+		err = merge(`{"metadata":{"labels":{"paused":"%t"}}}`, s.value%2 == 1)
 	case remove:
 		err = own.Delete(ctx, s.name, metav1.DeleteOptions{})
 	case spoil:
-		if s.value > 1 {
+		if s.value%2 == 1 {
 			err = made.Delete(ctx, s.name, metav1.DeleteOptions{})
 		} else {
 			_, err = made.Patch(ctx, s.name, types.MergePatchType, []byte(`{"data":{"replicas":"many"}}`), metav1.PatchOptions{FieldManager: "user"})
 		}
-	case crash, restart, compact: // No user does it.
+	case crash, restart, freeze, compact: // No user does that.
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
 		return nil

@@ -1,15 +1,21 @@
+//go:debug randseednop=0
 package worlds
 
 import (
 	"flag"
 	"fmt"
+	"math/rand" //nolint:depguard // client-go draws from it.
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"pgregory.net/rapid"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -18,21 +24,21 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 )
 
-// TestMain has client-go not pause between the errors of all informers: a pause since an error of another virtual clock does not end. There are
-// as many worlds as -rapid.checks says, by default as many as the race detector takes some seconds for, and the same ones each time. Who looks for
-// others gives -rapid.seed.
+// By default there are as many worlds as take some seconds, and the same ones each time.
+var (
+	worlds  = flag.Int("worlds", 30, "how many worlds TestWorlds lives")
+	seed    = flag.Uint64("seed", 1, "of the first one; the next ones count on")
+	replays = flag.Int("replays", 1, "how many worlds TestReplay lives again")
+)
+
+// TestMain has client-go not pause between the errors of all informers: a pause since an error of another virtual clock does not end.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil //nolint:reassign // It is a test.
-	flag.Parse()
-	for name, value := range map[string]string{"rapid.checks": "30", "rapid.seed": "1"} {
-		if given := flag.Lookup(name); given.Value.String() == given.DefValue {
-			_ = given.Value.Set(value) // It is a number.
-		}
-	}
+	debug.SetGCPercent(400)         // Worlds are small, and soon forgotten.
 	m.Run()
 }
 
-// ruleFile has a rule of each kind that leaves something: a field, a field for a while, a child, a finalizer.
+// ruleFile has a rule of each kind that leaves something: a field, a field for a while, what is made once, a child, a finalizer.
 const ruleFile = `
 apiVersion: dyncontroller.dev/v1alpha1
 kind: RuleSet
@@ -41,6 +47,7 @@ spec:
   resources:
     deployments: {group: apps, version: v1, resource: deployments}
     configmaps: {version: v1, resource: configmaps, labelSelector: made=yes}
+    runs: {version: v1, resource: podtemplates}
   rules:
   - name: least
     watch: deployments
@@ -50,6 +57,17 @@ spec:
     watch: deployments
     when: object.metadata.labels?.paused == "true"
     actions: [{patch: {merge: {spec: {paused: true}}, restore: true}}]
+  - name: run
+    watch: deployments
+    with: {mine: {resource: runs, matchLabels: {of: "${object.metadata.uid}"}}}
+    when: len(mine) == 0
+    actions:
+    - create:
+        in: mine
+        owned: false
+        manifest:
+          metadata: {generateName: "${object.metadata.name}-", labels: {of: "${object.metadata.uid}"}}
+          template: {spec: {containers: [{name: main, image: main}]}}
   - name: config
     watch: deployments
     with: {configs: {resource: configmaps, matchLabels: {of: "${object.metadata.name}"}}}
@@ -69,81 +87,181 @@ spec:
 
 // TestWorlds holds, for worlds that are drawn, all that the oracle does.
 func TestWorlds(t *testing.T) {
-	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(ruleFile)}}, rules.Options{
+	server, set := newServer(t), load(t, ruleFile)
+	began, requests := time.Now(), atomic.Int64{}
+	t.Run("", func(t *testing.T) {
+		side := runtime.GOMAXPROCS(0)
+		for first := range min(side, *worlds) {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				for i := first; i < *worlds && !t.Failed(); i += side {
+					p := drawn(*seed + uint64(i))
+					wrong, transcript := play(t, server, set, p)
+					if requests.Add(int64(strings.Count(transcript, "\n"))); wrong != "" {
+						report(t, server, set, p, wrong, transcript, fmt.Sprintf("go test ./test/worlds -run TestWorlds -worlds 1 -seed %d", p.seed))
+					}
+				}
+			})
+		}
+	})
+	t.Logf("%d worlds of %d requests and %s each: %.0f a minute", *worlds, requests.Load()/int64(*worlds), settling+quiet, float64(*worlds)/time.Since(began).Minutes())
+}
+
+// report fails with what went wrong in a life of a plan, and with the smallest plan that goes wrong, too.
+func report(t *testing.T, server *apiserver.Server, set *rules.Set, p plan, wrong, transcript, again string) {
+	t.Helper()
+	t.Errorf("%s\nagain: %s\nthe plan:\n%s\nthe requests:\n%s", wrong, again, p, transcript)
+	smallest, found := p, true
+	for tries := 300; found && tries > 0; {
+		found = false
+		for less := range smallest.smaller {
+			if tries--; tries < 0 {
+				break
+			}
+			if now, requests := play(t, server, set, less); now != "" {
+				smallest, wrong, transcript, found = less, now, requests, true
+				break
+			}
+		}
+	}
+	t.Errorf("a smaller plan goes wrong: %s\n%s\nthe requests:\n%s", wrong, smallest, transcript)
+}
+
+func newServer(t *testing.T) *apiserver.Server {
+	t.Helper()
+	server, err := apiserver.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+func load(t *testing.T, file string) *rules.Set {
+	t.Helper()
+	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(file)}}, rules.Options{
 		DefaultNamespace: "shop", Schemas: schema.NewCatalog(builtin.Source()),
 	})
 	if set == nil {
 		t.Fatal(errs)
 	}
-	server, err := apiserver.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	began, worlds, requests := time.Now(), 0, 0
-	rapid.Check(t, func(rt *rapid.T) {
-		p := drawn(rt)
-		var found, transcript string
-		synctest.Test(t, func(t *testing.T) { found, transcript = play(t, server, set, p) })
-		worlds++
-		requests += strings.Count(transcript, "\n")
-		if found != "" {
-			rt.Fatalf("%s\nthe plan:\n%s\nthe requests:\n%s", found, p, transcript)
-		}
-	})
-	t.Logf("%d worlds, %s and %d requests each", worlds, time.Since(began)/time.Duration(worlds), requests/worlds)
+	return set
 }
 
-// quiet is how long a world is left alone in the end, twice: for what was disturbed to be put right, and for nothing to be done any more.
-const quiet = time.Hour
-
-// play lives a world, and says what is wrong with it in the end.
+// play lives a world in a bubble, and says what is wrong with it in the end.
 func play(t *testing.T, server *apiserver.Server, set *rules.Set, p plan) (wrong, transcript string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := live(t, server, set, p, nil)
+		wrong = judge(w, calm(t, server, set, p))
+		transcript = w.history.String()
+		for _, r := range w.replicas {
+			transcript += r.log.String()
+		}
+	})
+	return wrong, transcript
+}
+
+// How long a world is left alone in the end: for what was disturbed to be put right, and for nothing to be done any more. A watch that has stalled
+// lasts up to ten minutes, and the next one may stall, too.
+const (
+	settling = 25 * time.Minute
+	quiet    = 10 * time.Minute
+)
+
+// live lives a world, in the way that a record has if there is one.
+func live(t *testing.T, server *apiserver.Server, set *rules.Set, p plan, record []*request) *World {
 	t.Helper()
 	do := func(err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	w, err := newWorld(server, p.faults)
+	w, err := newWorld(server, set, p.choose(), p.faults)
 	do(err)
-	do(w.start(t.Context(), set))
+	w.record = record
+	do(w.run(t.Context(), p.replicas))
 	for _, s := range p.steps {
 		switch s.deed {
 		case crash:
-			w.crash()
-			do(w.start(t.Context(), set))
+			w.at(s.value).line.crash()
 		case restart:
-			w.stop()
-			do(w.start(t.Context(), set))
+			w.at(s.value).stop()
+		case freeze:
+			w.at(s.value).line.freeze([]time.Duration{5 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute}[s.value/3])
 		case compact:
 			w.stored.Compact()
 		default:
 			do(w.do(t.Context(), s))
 		}
-		w.pass(s.then)
+		if s.requests > 0 {
+			w.passRequests(s.requests)
+		} else {
+			w.pass(s.then)
+		}
 	}
+	w.pass(settling)
+	w.rested = len(w.history.all)
 	w.pass(quiet)
-	before := len(w.history.since(0))
-	w.pass(quiet)
-	lived, err := w.state(t.Context())
+	w.state, err = w.look(t.Context())
 	do(err)
-	restless := w.restless(before)
-	last := w.replica
-	w.stop()
-	defer func() { transcript += last.log.String() }()
-	for _, r := range w.history.since(0) {
-		transcript += r.String() + "\n"
-	}
+	w.end()
+	return w
+}
 
-	calm, err := newWorld(server, nil)
+// calm is a world in which only the users did what they did, and a new program put all right afterwards.
+func calm(t *testing.T, server *apiserver.Server, set *rules.Set, p plan) *World {
+	t.Helper()
+	do := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := newWorld(server, set, p.choose(), nil)
 	do(err)
 	for _, s := range p.steps {
-		do(calm.do(t.Context(), s))
+		do(w.do(t.Context(), s))
 	}
-	do(calm.start(t.Context(), set))
-	calm.pass(quiet)
-	want, err := calm.state(t.Context())
+	do(w.run(t.Context(), 1))
+	w.pass(settling)
+	w.state, err = w.look(t.Context())
 	do(err)
-	calm.stop()
-	return judge(lived, want, restless), transcript + fmt.Sprintln()
+	w.end()
+	return w
+}
+
+// lots has client-go draw the same lots each time: how long a watch is to last, and how long to wait.
+func lots(seed uint64) {
+	rand.Seed(int64(seed)) //nolint:staticcheck,gosec // The lots are those of a library.
+	utilrand.Seed(int64(seed))
+}
+
+// TestReplay holds that a world goes the way of its record: the Go runtime draws by lot which of two timers of one moment is first, and in which
+// order a map is visited, so the seed alone does not say in which order requests come.
+func TestReplay(t *testing.T) {
+	server, set := newServer(t), load(t, ruleFile)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	again, worlds := 0, 0
+	for n := range uint64(*replays) {
+		p := drawn(*seed + n)
+		var record *history
+		lots(n)
+		synctest.Test(t, func(t *testing.T) { record = live(t, server, set, p, nil).history })
+		for range 10 {
+			var w *World
+			lots(n)
+			synctest.Test(t, func(t *testing.T) { w = live(t, server, set, p, record.all) })
+			worlds++
+			switch diff := cmp.Diff(strings.Split(record.String(), "\n"), strings.Split(w.history.String(), "\n")); {
+			case diff == "":
+				again++
+			case !w.strayed:
+				t.Errorf("seed %d: it followed its record to the end, and did something else (-record +now):\n%s", p.seed, diff)
+			default:
+				t.Logf("seed %d left its record (-record +now):\n%.1000s", p.seed, diff)
+			}
+		}
+	}
+	if t.Logf("%d of %d worlds went the way of their record", again, worlds); again == 0 {
+		t.Error("no world did")
+	}
 }

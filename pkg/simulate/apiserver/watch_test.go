@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/rest"
@@ -90,6 +91,38 @@ func TestWatch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWatchWithoutBookmarks holds that who asks for no bookmarks gets none, not even the one that ends the initial events.
+func TestWatchWithoutBookmarks(t *testing.T) {
+	server := gadgets(t)
+	synctest.Test(t, func(t *testing.T) {
+		c := inNew(server)
+		c.world.Remember()
+		client, err := dynamic.NewForConfig(&rest.Config{Host: "http://server", Transport: c.http, QPS: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gvr := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(kindOf(server, gvr))
+		object.SetName("there")
+		if _, err := client.Resource(gvr).Namespace("a").Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		seconds := int64(100)
+		watching, err := client.Resource(gvr).Namespace("a").Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []watch.EventType
+		for event := range watching.ResultChan() {
+			told = append(told, event.Type)
+		}
+		if diff := cmp.Diff([]watch.EventType{watch.Added}, told); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func kindOf(server *apiserver.Server, gvr schema.GroupVersionResource) schema.GroupVersionKind {

@@ -117,7 +117,7 @@ func (s *store) Watch(ctx context.Context, key string, options storage.ListOptio
 	initial := options.SendInitialEvents
 	var first []watch.Event
 	if initial == nil && from == 0 || initial != nil && *initial {
-		if first, err = w.present(initial != nil); err != nil {
+		if first, err = w.present(initial != nil && options.Predicate.AllowWatchBookmarks); err != nil {
 			cancel()
 			return nil, err
 		}

@@ -1,0 +1,119 @@
+package worlds
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var mends = flag.Int("mends", 0, "how many worlds TestMends lives at most, for each mend that it takes back")
+
+// mended are mends of the program: what it would do without them, and how they are taken back. A name is one of a package and what
+// it is about.
+var mended = []struct{ name, without, file, is, was string }{
+	{
+		"engine/left", "A parent has left its selection where a cache catches up between two looks.",
+		"pkg/engine/cluster.go", "lags || !view.Synced || view.Object != nil {", "lags || view.Synced && namespace == name {",
+	},
+	{
+		"engine/lags", "A parent has left its selection where a cache has not seen it yet.",
+		"pkg/engine/cluster.go", "version == \"\" || older(version, versionOf(object))", "version == \"\"",
+	},
+	{
+		"engine/answers", "An object is made by what a cache showed once.",
+		"pkg/engine/verifier.go", "if !made && !letGo && o.Type != plan.Delete {", "if true {",
+	},
+	{
+		"engine/watched", "Another object is written because of one as a cache showed it once.",
+		"pkg/engine/verifier.go", "if !itself && v.asked.watched != nil {", "if false {",
+	},
+	{
+		"engine/living", "Children of a parent that no cache has are deleted without a look at the API server.",
+		"pkg/engine/gone.go", "if len(a.Plan.Operations) > 0 {", "if false {",
+	},
+	{
+		"engine/orphans", "Children of what went while no process ran stay.",
+		"pkg/engine/core.go", "c.enqueueEach(c.orphans(family))", "_ = family",
+	},
+	{
+		"engine/expect", "A rule is evaluated before its caches show what it has written.",
+		"pkg/engine/await.go", "record.awaits[at] = a //", "_ = at //",
+	},
+	{
+		"naming/again", "What may have been made is made again under another name.",
+		"pkg/engine/naming/naming.go", "*u = append(*u, unresolved{", "_ = append(*u, unresolved{",
+	},
+	{
+		"guard/finalizer", "Children are made before their parent is held.",
+		"pkg/engine/guard/attempt.go", "at := slices.IndexFunc(a.Unheld, func(", "at := slices.IndexFunc(a.Unheld[:0], func(",
+	},
+	{
+		"fence/closed", "A leader writes on after its lease has ended.",
+		"internal/election/fence.go", "return max(0, f.deadline-elapsed(f.since, f.clock.Now())), f.shut", "return f.deadline, f.shut",
+	},
+	{
+		"election/renewed", "A leader goes on that another one has followed.",
+		"internal/election/candidate.go", "case ptr.Deref(found.Spec.HolderIdentity, \"\") != c.identity:", "case false:",
+	},
+	{
+		"reconcile/uid", "What was remembered of an object counts for the next of its name.",
+		"pkg/engine/reconcile.go", "if record == nil || record.uid != object.UID {", "if record == nil {",
+	},
+}
+
+// TestMends holds that the worlds find each mend that is taken back. It compiles the program for each, so it runs where it is asked for.
+func TestMends(t *testing.T) {
+	if *mends == 0 {
+		t.Skip("no -mends")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mended {
+		t.Run(m.name, func(t *testing.T) {
+			path := filepath.Join(root, m.file)
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Count(string(source), m.is) != 1 {
+				t.Fatalf("%s has not once: %s", m.file, m.is)
+			}
+			dir := t.TempDir()
+			write := func(name string, data []byte) string {
+				path := filepath.Join(dir, name)
+				if err := os.WriteFile(path, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return path
+			}
+			changed := write("changed.go", []byte(strings.Replace(string(source), m.is, m.was, 1)))
+			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			binary := filepath.Join(dir, "worlds.test")
+			build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", write("overlay.json", overlay), "-o", binary, ".")
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			out, err := exec.CommandContext(t.Context(), binary, "-test.run", "^TestWorlds$", "-worlds", fmt.Sprint(*mends), "-seed", fmt.Sprint(*seed)).CombinedOutput()
+			found := regexp.MustCompile(`-seed (\d+)\n`).FindSubmatch(out)
+			switch {
+			case err == nil:
+				t.Errorf("%s\nnot found by %d worlds", m.without, *mends)
+			case found == nil:
+				t.Errorf("%s\n%v\n%.4000s", m.without, err, out)
+			default:
+				t.Logf("%s\nfound by seed %s:\n%.1500s", m.without, found[1], out[strings.Index(string(out), "worlds_test.go"):])
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package worlds
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var sweeps = flag.Int("sweeps", 1, "how many of the plans TestCrashSweep kills a process in, at each of its requests")
+
+// swept are plans in which something is under way most of the time.
+var swept = []plan{
+	{replicas: 1, steps: []step{{create, 1, "a", time.Minute, 0}, {remove, 0, "a", time.Minute, 0}}},
+	{replicas: 1, steps: []step{{create, 1, "a", 0, 0}, {create, 3, "b", time.Minute, 0}, {scale, 0, "a", 0, 0}, {spoil, 3, "b", time.Second, 0}, {spoil, 0, "a", 0, 0}}},
+	{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0}, {relabel, 3, "a", time.Minute, 0}, {scale, 3, "a", time.Second, 0}, {relabel, 0, "a", 0, 0}}},
+	{replicas: 1, steps: []step{{create, 2, "a", 10 * time.Millisecond, 0}, {remove, 0, "a", 0, 0}, {create, 1, "a", time.Second, 0}, {remove, 0, "a", time.Minute, 0}, {create, 0, "a", 0, 0}}},
+	{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0}, {restart, 0, "a", 0, 0}, {relabel, 3, "a", 0, 0}, {remove, 0, "a", 0, 0}}},
+	{replicas: 3, steps: []step{{create, 1, "a", time.Minute, 0}, {remove, 0, "a", time.Minute, 0}, {create, 1, "a", 0, 0}}},
+	{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0}, {compact, 0, "a", 0, 0}, {relabel, 3, "a", 0, 0}, {compact, 0, "a", time.Second, 0}, {relabel, 1, "a", 0, 0}}},
+	{replicas: 3, steps: []step{{create, 1, "a", time.Second, 0}, {relabel, 3, "a", 0, 0}, {restart, 1, "a", time.Second, 0}, {remove, 0, "a", 0, 0}, {create, 1, "b", 0, 0}}},
+}
+
+// TestCrashSweep kills a process at each of its requests, before the API server has it and before the process has the answer: of the processes
+// of a world, the first one that writes.
+func TestCrashSweep(t *testing.T) {
+	server, set := newServer(t), load(t, ruleFile)
+	kills := 0
+	for n, p := range swept[:min(*sweeps, len(swept))] {
+		p.seed = uint64(n)
+		var whole *World
+		synctest.Test(t, func(t *testing.T) { whole = live(t, server, set, p, nil) })
+		at, requests := whole.firstToWrite(), 0
+		for _, r := range whole.history.all[:whole.rested] {
+			if r.as == name(at) {
+				requests++
+			}
+		}
+		for request := range requests {
+			for _, fault := range []Fault{CrashBefore, CrashAfter} {
+				killed := p
+				killed.faults = make([]Faults, at)
+				killed.faults = append(killed.faults, Faults{all: {1 + request: fault}})
+				if wrong, transcript := play(t, server, set, killed); wrong != "" {
+					report(t, server, set, killed, wrong, transcript, fmt.Sprintf("go test ./test/worlds -run TestCrashSweep -sweeps %d", n+1))
+				}
+				kills++
+			}
+		}
+	}
+	t.Logf("%d kills", kills)
+}
+
+// firstToWrite is the number of the first process that has written, from 0.
+func (w *World) firstToWrite() int {
+	for _, r := range w.history.all {
+		for i := range w.replicas {
+			if r.as == name(i) && r.changes() {
+				return i
+			}
+		}
+	}
+	return 0
+}
