@@ -27,7 +27,7 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"engine/answers", "An object is made by what a cache showed once.",
-		"pkg/engine/verifier.go", "if !made && !letGo && o.Type != plan.Delete {", "if true {",
+		"pkg/engine/verifier.go", "if !made && !letGo && o.Type != plan.Delete {", "if made || letGo || o.Type != \"\" {",
 	},
 	{
 		"engine/watched", "Another object is written because of one as a cache showed it once.",
@@ -109,6 +109,8 @@ func TestMends(t *testing.T) {
 			switch {
 			case err == nil:
 				t.Errorf("%s\nnot found by %d worlds", m.without, *mends)
+			case strings.Contains(string(out), "requests go on and on"):
+				t.Logf("%s\nfound, as requests go on and on", m.without)
 			case found == nil:
 				t.Errorf("%s\n%v\n%.4000s", m.without, err, out)
 			default:
