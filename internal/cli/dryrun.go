@@ -185,7 +185,7 @@ func (n noting) Write(ctx context.Context, operation plan.Operation) write.Resul
 		}
 	}
 	if versionOf(before) != target.ResourceVersion {
-		return write.Result{Class: write.Stale, Err: errors.New("somebody has changed it meanwhile")}
+		return write.Result{Class: write.Stale, Err: errors.New("another client has changed it meanwhile")}
 	}
 	if !n.dryRun.note(operation, before, result.Object, redact.Hidden(ctx)) {
 		result.Class = write.Unchanged

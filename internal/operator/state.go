@@ -26,7 +26,7 @@ type state struct {
 	left      map[types.NamespacedName]bool // accounts of sets in files that may be gone
 	tenants   map[types.NamespacedName]*tenant
 	runs      map[source.Key]*tenant         // who carries out the rules of a set, or did last
-	handovers map[source.Key]*handover       // the sets of which somebody else is yet to do so
+	handovers map[source.Key]*handover       // the sets of which another process is yet to do so
 	listed    bool                           // the set objects are known
 	undone    bool                           // not all tenants have what they should
 	news      chan struct{}                  // closed when there are other tenants

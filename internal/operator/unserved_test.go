@@ -54,7 +54,7 @@ func (justConfigMaps) Resources() []schema.Name {
 // Whole implements [schema.Source].
 func (justConfigMaps) Whole(string) bool { return true }
 
-// newTypo is a kit in which somebody has mistyped the resource of the children that the rule two has made. The API server refuses
+// newTypo is a kit in which a user has mistyped the resource of the children that the rule two has made. The API server refuses
 // requests for what it does not serve as for anything else to which nobody has a right.
 func newTypo(t *testing.T) *kit {
 	t.Helper()
@@ -133,7 +133,7 @@ func TestMistypedResource(t *testing.T) {
 	}
 }
 
-// update stores the metadata of a set object as somebody has changed it.
+// update stores the metadata of a set object as a user has changed it.
 func (k *kit) update(set source.Object) {
 	status, _ := k.field("rulesets", "shop", "s", "status").(map[string]any)
 	metadata := map[string]any{
