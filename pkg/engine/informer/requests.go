@@ -33,7 +33,7 @@ import (
 // tried again without a call of the watch error handler.
 
 // The API server sends a bookmark about once a minute, so a watch that has been silent for longer is cut off, unless the
-// API server sends no bookmarks.
+// API server sends no bookmarks. A watch that is the first list ends with one in any case.
 const (
 	maxSilence   = 90 * time.Second
 	silenceCheck = 30 * time.Second // how often that is looked at
@@ -409,14 +409,16 @@ func (r *running) followSilence() {
 		now := r.set.clock.Now()
 		r.mu.Lock()
 		silent := now.Sub(r.heard) >= maxSilence && (r.watching == nil || Age(now, r.opened) >= maxSilence)
-		bookmarks := r.bookmarks
+		watching, bookmarks := r.watching != nil, r.bookmarks
 		r.mu.Unlock()
-		if !silent || !r.hasSynced() {
-			return
-		}
-		r.ask()
-		if bookmarks {
+		switch first := !r.hasSynced(); {
+		case !silent:
+		case first && watching:
 			r.relist(errSilent)
+		case !first:
+			if r.ask(); bookmarks {
+				r.relist(errSilent)
+			}
 		}
 	})
 }

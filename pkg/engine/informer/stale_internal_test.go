@@ -330,6 +330,25 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestSilentFirstList holds that a first list of which nothing comes for some time is given up, and that the cache is complete after it.
+func TestSilentFirstList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		server.put(widget("a", "x"))
+		server.hold(everywhere, true)
+		set, _ := begin(t, server, everywhere)
+		defer set.Stop()
+		synctest.Wait()
+		server.mu.Lock()
+		server.holding = nil // Of the lists to come.
+		server.mu.Unlock()
+		passes(maxSilence + 2*silenceCheck)
+		if view := set.View(everywhere, "a", "x"); view.Object == nil || !view.Synced {
+			t.Errorf("the object: %v, synced: %t", view.Object, view.Synced)
+		}
+	})
+}
+
 // TestRelist holds that a cache that was found to lack something is listed anew, and shows what it has until then.
 func TestRelist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
