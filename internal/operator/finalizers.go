@@ -14,6 +14,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -128,7 +129,7 @@ func (l *leftovers) removeFinalizer(ctx context.Context, set *object) error {
 	l.mu.Lock()
 	own := l.tenants[types.NamespacedName{}] // It is there as soon as there are sets.
 	l.mu.Unlock()
-	_, held := own.sweep(ctx, holds)
+	_, held := own.sweep(ctx, holds, func(cleanup.Report) {})
 	if held != nil {
 		held = fmt.Errorf("taking finalizers off, which nobody else can any more: %w", held)
 	}

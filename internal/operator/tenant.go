@@ -55,7 +55,7 @@ type tenant struct {
 	// fit finds out which caches are too many, with the lock of the operator.
 	fit func(now, before *rules.Set) crowd
 	// sweep cleans up as the tenant.
-	sweep func(context.Context, []plan.Leftover) ([]plan.Leftover, error)
+	sweep func(context.Context, []plan.Leftover, func(cleanup.Report)) ([]plan.Leftover, error)
 
 	given  *given        // nil for nothing yet; guarded by the lock of the operator
 	asked  []plan.Rule   // to resume; nil for not yet; guarded by the lock of the operator
@@ -183,11 +183,16 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	}
 	sweeping := cleanup.Options{
 		Reader: permitted{NewCleanupReader(shown, o.options.Cluster.Discovery), o.options.Settings.Sensitive},
-		Writer: options.Writer, Observe: o.options.Cleaned,
+		Writer: options.Writer,
 	}
-	t.sweep = func(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
+	t.sweep = func(ctx context.Context, leftovers []plan.Leftover, observe func(cleanup.Report)) ([]plan.Leftover, error) {
 		sweeping := sweeping
 		sweeping.Confirm = o.leftovers.confirmer(t)
+		sweeping.Observe = func(r cleanup.Report) {
+			if observe(r); o.options.Cleaned != nil {
+				o.options.Cleaned(r)
+			}
+		}
 		done, err := t.book.sweep(ctx, sweeping, leftovers)
 		if apierrors.IsForbidden(err) {
 			t.access.Look() // The account may have lost the right, or be gone.

@@ -239,7 +239,7 @@ func (a *attempt) write(ctx context.Context, sent *sending) (result write.Result
 			return *contradicted
 		}
 		ctx := redact.Hiding(live.Keeping(turn, a.now.compared(sent.Target.GVR)), a.Mask.Known)
-		sent.at, sent.before = a.options.Clock.Now(), sent.cached(a.core, a.now)
+		sent.at, sent.before = a.options.Clock.Now(), asCached(a.core, a.now, sent.Target)
 		answered := a.guards.conflicts.Sending(&a.Attempt, sent.Operation)
 		changed := a.caches.Writing(sent.Target.GVR)
 		result := a.options.Writer.Write(write.While(ctx, func() bool { return a.age(until) < 0 }), sent.Operation)

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
@@ -335,7 +336,13 @@ func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers, gone 
 	}
 	err := errHeld
 	if len(ready) > 0 {
-		swept, errSweep := h.options.Housekeeping.Sweep(ctx, ready)
+		var written []expectation
+		swept, errSweep := h.options.Housekeeping.Sweep(ctx, ready, func(r cleanup.Report) {
+			if r.Result.Echo != nil {
+				written = append(written, expectation{Echo: *r.Result.Echo, before: asCached(h.core, now, r.Result.Echo.Object)})
+			}
+		})
+		h.awaitSwept(ctx, now, written)
 		h.marks = nil // What comes before the next attempt is waited for again.
 		done, err = append(done, swept...), errors.Join(errSweep, errHeld)
 	}

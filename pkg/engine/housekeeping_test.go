@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -377,6 +379,27 @@ func TestSettleKeepsHouse(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSettleWaitsForASweep holds that settling does not end before the caches show what a sweep has written: a parent that goes with its last
+// finalizer leaves a child to prune.
+func TestSettleWaitsForASweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newCluster(), remembering(t, families(t, holder+pruned))
+		c.put(t, parent)
+		a := engine.Key{GVR: widgets, Namespace: "ns", Name: "a"}
+		held := plan.Object{GVR: widgets, Namespace: "ns", Name: "a", UID: types.UID(plan.Text(c.get("a"), "metadata", "uid"))}
+		s.during = func(context.Context) error {
+			c.locked(func() { delete(c.stored, a) })
+			time.AfterFunc(3*time.Second, func() { c.see(a) })
+			return nil
+		}
+		s.wrote = []cleanup.Report{{Result: write.Result{Class: write.Written, Echo: write.EchoOf(held, nil)}}}
+		report, err := c.engineWith(s.house(false)).Settle(t.Context(), families(t, pruned))
+		if err != nil || report.Unkept != nil || len(c.list(items)) > 0 {
+			t.Errorf("err %v, unkept: %v, left: %v", err, report.Unkept, c.list(items))
+		}
+	})
 }
 
 // TestSettleWithoutTheInventory holds that rules which leave nothing need no right to

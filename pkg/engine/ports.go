@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/client"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
@@ -215,8 +216,8 @@ type Housekeeping struct {
 	// Inventory remembers what rules may have left on objects. A rule writes what has
 	// to be cleaned up only once it is recorded there.
 	Inventory inventory.Part
-	// Sweep cleans up, and returns what is done; see package cleanup.
-	Sweep func(ctx context.Context, leftovers []plan.Leftover) (done []plan.Leftover, err error)
+	// Sweep cleans up, and returns what is done; see package cleanup. What becomes of each request is observed.
+	Sweep func(ctx context.Context, leftovers []plan.Leftover, observe func(cleanup.Report)) (done []plan.Leftover, err error)
 	// Left returns those of which something is left, or of which that cannot be found out. It changes nothing. Nil is for all.
 	Left func(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover
 	// Kept is told, by set, why nothing is cleaned up of sets because rules of them cannot work: each time that this is looked at.

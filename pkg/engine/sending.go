@@ -44,19 +44,6 @@ type sending struct {
 	before []map[string]any
 }
 
-// cached is the target as each of the caches has it that does, for an engine that settles.
-func (s sending) cached(c *core, now *active) (out []map[string]any) {
-	if c.runs() != untilSettled {
-		return nil
-	}
-	for _, cache := range now.holding(s.Target) {
-		if found := c.caches.View(cache, s.Target.Namespace, s.Target.Name).Object; found != nil {
-			out = append(out, found.Fields())
-		}
-	}
-	return out
-}
-
 // overtaken reports whether the API server refused what was sent because somebody has written the object since.
 func (s sending) overtaken(result write.Result) bool {
 	return result.Class == write.Stale && !s.at.IsZero() && result.Echo != nil && !result.Echo.Gone &&

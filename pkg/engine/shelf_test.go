@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -21,6 +22,8 @@ type shelf struct {
 	swept   []string
 	// during is called by each sweep, with what ends it early.
 	during func(ctx context.Context) error
+	// wrote are the requests of each sweep.
+	wrote []cleanup.Report
 }
 
 // Read implements [inventory.Part].
@@ -55,7 +58,7 @@ func (s *shelf) failing(err error) {
 	s.fails = err
 }
 
-func (s *shelf) sweep(ctx context.Context, leftovers []plan.Leftover) ([]plan.Leftover, error) {
+func (s *shelf) sweep(ctx context.Context, leftovers []plan.Leftover, observe func(cleanup.Report)) ([]plan.Leftover, error) {
 	if s.during != nil {
 		if err := s.during(ctx); err != nil {
 			return nil, err
@@ -65,6 +68,9 @@ func (s *shelf) sweep(ctx context.Context, leftovers []plan.Leftover) ([]plan.Le
 	defer s.mu.Unlock()
 	for _, leftover := range leftovers {
 		s.swept = append(s.swept, leftover.String())
+	}
+	for _, report := range s.wrote {
+		observe(report)
 	}
 	return leftovers, nil
 }
