@@ -112,7 +112,7 @@ func TestResources(t *testing.T) {
 		want apiserver.Resource
 		is   bool
 	}{
-		"a custom one":   {custom.WithResource("gadgets"), apiserver.Resource{GVR: custom.WithResource("gadgets"), Kind: custom.WithKind("Gadget"), Namespaced: true, Status: true}, true},
+		"a custom one":   {custom.WithResource("gadgets"), apiserver.Resource{GVR: custom.WithResource("gadgets"), Kind: custom.WithKind("Gadget"), Namespaced: true, Status: true, Scale: true}, true},
 		"cluster-scoped": {custom.WithResource("sites"), apiserver.Resource{GVR: custom.WithResource("sites"), Kind: custom.WithKind("Site")}, true},
 		"not served":     {at: schema.GroupVersionResource{Group: "example.com", Version: "v1alpha1", Resource: "gadgets"}},
 		"built in": {

@@ -19,6 +19,10 @@ const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 
 // serveDiscovery answers what the server is and what it serves. All clients of today accept what a server aggregates.
 func (s *Server) serveDiscovery(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, openAPIPath) {
+		s.described.ServeHTTP(w, r)
+		return
+	}
 	var body any
 	contentType := "application/json"
 	switch strings.TrimSuffix(r.URL.Path, "/") {
@@ -46,7 +50,7 @@ func (s *Server) groups(wanted func(group string) bool) apidiscoveryv2.APIGroupD
 		if byVersion[gvr.Group] == nil {
 			byVersion[gvr.Group] = map[string][]apidiscoveryv2.APIResourceDiscovery{}
 		}
-		byVersion[gvr.Group][gvr.Version] = append(byVersion[gvr.Group][gvr.Version], discovered(s.byName[gvr]))
+		byVersion[gvr.Group][gvr.Version] = append(byVersion[gvr.Group][gvr.Version], discovered(s.byName[gvr], s.short[gvr.GroupResource()]))
 	}
 	out := apidiscoveryv2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{APIVersion: "apidiscovery.k8s.io/v2", Kind: "APIGroupDiscoveryList"}}
 	for _, group := range slices.Sorted(maps.Keys(byVersion)) {
@@ -61,17 +65,23 @@ func (s *Server) groups(wanted func(group string) bool) apidiscoveryv2.APIGroupD
 	return out
 }
 
-func discovered(r Resource) apidiscoveryv2.APIResourceDiscovery {
+func discovered(r Resource, short []string) apidiscoveryv2.APIResourceDiscovery {
 	kind := &metav1.GroupVersionKind{Group: r.Kind.Group, Version: r.Kind.Version, Kind: r.Kind.Kind}
 	out := apidiscoveryv2.APIResourceDiscovery{
-		Resource: r.GVR.Resource, ResponseKind: kind, Scope: apidiscoveryv2.ScopeCluster, SingularResource: strings.ToLower(r.Kind.Kind),
+		Resource: r.GVR.Resource, ResponseKind: kind, Scope: apidiscoveryv2.ScopeCluster, SingularResource: strings.ToLower(r.Kind.Kind), ShortNames: short,
 		Verbs: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 	}
 	if r.Namespaced {
 		out.Scope = apidiscoveryv2.ScopeNamespace
 	}
+	below := func(name string, kind *metav1.GroupVersionKind) {
+		out.Subresources = append(out.Subresources, apidiscoveryv2.APISubresourceDiscovery{Subresource: name, ResponseKind: kind, Verbs: []string{"get", "patch", "update"}})
+	}
+	if r.Scale {
+		below("scale", &metav1.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"})
+	}
 	if r.Status {
-		out.Subresources = []apidiscoveryv2.APISubresourceDiscovery{{Subresource: "status", ResponseKind: kind, Verbs: []string{"get", "patch", "update"}}}
+		below("status", kind)
 	}
 	return out
 }

@@ -22,7 +22,7 @@
 //     would take too long to check.
 //   - Conversion webhooks are not asked: all versions of a resource have the same fields.
 //     Nor are any other webhooks, or policies.
-//   - Discovery is always the aggregated one, and there is no OpenAPI. A world is watched if it remembers its
+//   - Discovery is always the aggregated one, and OpenAPI describes custom resources alone. A world is watched if it remembers its
 //     changes. Lists have no pages. Whoever asks may do everything.
 //   - Namespaces need not exist.
 //   - Generated names are random; the engine generates its own.

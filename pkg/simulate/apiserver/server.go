@@ -31,17 +31,20 @@ import (
 	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/storage"
 )
 
 // Server answers requests as a kube-apiserver would that has certain definitions. It is
 // immutable, and safe for concurrent use: what is stored belongs to the world of a request.
 type Server struct {
-	custom http.Handler // asks kinds about all that it does not know
-	kinds  http.Handler
-	paths  request.RequestInfoResolver
-	byKind map[apischema.GroupVersionKind]Resource
-	byName map[apischema.GroupVersionResource]Resource
+	custom    http.Handler // asks kinds about all that it does not know
+	kinds     http.Handler
+	paths     request.RequestInfoResolver
+	described descriptions
+	byKind    map[apischema.GroupVersionKind]Resource
+	byName    map[apischema.GroupVersionResource]Resource
+	short     map[apischema.GroupResource][]string // names
 	// preferred is the first version of each.
 	preferred map[apischema.GroupResource]apischema.GroupVersionResource
 }
@@ -52,6 +55,7 @@ type Resource struct {
 	Kind       apischema.GroupVersionKind
 	Namespaced bool
 	Status     bool // it has the subresource
+	Scale      bool // so of that one
 }
 
 // New returns a server of custom resources and of the built-in kinds.
@@ -67,26 +71,40 @@ func New(definitions []*apiextensionsv1.CustomResourceDefinition) (*Server, erro
 	s := &Server{
 		custom:    custom,
 		kinds:     kinds,
+		described: describe(definitions),
 		byKind:    map[apischema.GroupVersionKind]Resource{},
 		byName:    map[apischema.GroupVersionResource]Resource{},
+		short:     map[apischema.GroupResource][]string{},
 		preferred: map[apischema.GroupResource]apischema.GroupVersionResource{},
 		paths:     &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")},
 	}
-	for _, row := range table() {
-		s.add(Resource{row.groupVersionResource(), row.GroupVersionKind, !row.is(clusterWide), row.is(hasStatus)})
+	for _, resource := range builtIn() {
+		s.add(resource)
+	}
+	for _, name := range builtin.Source().Resources() {
+		s.short[name.GroupResource()] = name.Other[min(1, len(name.Other)):] // The first is the singular.
 	}
 	for _, d := range definitions {
+		s.short[apischema.GroupResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}] = d.Spec.Names.ShortNames
 		for _, version := range d.Spec.Versions {
 			if version.Served {
 				at := apischema.GroupVersion{Group: d.Spec.Group, Version: version.Name}
 				s.add(Resource{
 					at.WithResource(d.Spec.Names.Plural), at.WithKind(d.Spec.Names.Kind), d.Spec.Scope == apiextensionsv1.NamespaceScoped,
-					version.Subresources != nil && version.Subresources.Status != nil,
+					version.Subresources != nil && version.Subresources.Status != nil, version.Subresources != nil && version.Subresources.Scale != nil,
 				})
 			}
 		}
 	}
 	return s, nil
+}
+
+// builtIn are the resources of the table.
+func builtIn() (out []Resource) {
+	for _, row := range table() {
+		out = append(out, Resource{row.groupVersionResource(), row.GroupVersionKind, !row.is(clusterWide), row.is(hasStatus), row.is(hasScale)})
+	}
+	return out
 }
 
 func (s *Server) add(resource Resource) {
