@@ -87,7 +87,7 @@ func (c *cleaning) run(ctx context.Context) error {
 	case !c.all && len(c.rules) == 0:
 		return errors.New("name the rules that stay with --rules, or clean up after all with --all")
 	}
-	target, err := connect(*c.cluster, c.version())
+	target, err := c.connect(*c.cluster)
 	if err != nil {
 		return failure{exitUsage, err}
 	}

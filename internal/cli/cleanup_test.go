@@ -308,7 +308,7 @@ func record(t *testing.T, server *apiServer, leftovers ...plan.Leftover) {
 // inventoryOf is the one of the default instance.
 func inventoryOf(t *testing.T, server *apiServer) *inventory.ConfigMap {
 	t.Helper()
-	target, err := connect(config.Cluster{Kubeconfig: server.kubeconfig()}, "v1.2.3")
+	target, err := Process{Version: "v1.2.3"}.connect(config.Cluster{Kubeconfig: server.kubeconfig()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -39,7 +40,9 @@ type Process struct {
 	KubernetesLog func(log *slog.Logger, verbosity int)
 	// Access says when run looks at what accounts may do; zero for [access.DefaultIntervals]. Only tests set it.
 	Access access.Intervals
-	color  *config.Value
+	// Transport carries requests to API servers in place of the network, and rule files are polled; nil for the network. Only tests set it.
+	Transport http.RoundTripper
+	color     *config.Value
 }
 
 // Run carries out one command and returns the exit code: 0 for success, 1 for a

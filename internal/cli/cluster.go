@@ -61,7 +61,7 @@ func named(c *config.Cluster) bool { return c.Kubeconfig != "" || c.Context != "
 const inPod = "pod's service account"
 
 // connect finds the cluster as kubectl does. It sends no request.
-func connect(c config.Cluster, version string) (*cluster, error) {
+func (p Process) connect(c config.Cluster) (*cluster, error) {
 	loading := clientcmd.NewDefaultClientConfigLoadingRules()
 	loading.ExplicitPath = c.Kubeconfig
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.Context, Context: clientcmdapi.Context{Namespace: c.Namespace}}
@@ -81,8 +81,11 @@ func connect(c config.Cluster, version string) (*cluster, error) {
 	if context := raw.Contexts[name]; context != nil {
 		out.origin = fmt.Sprintf("kubeconfig %s, context %s", context.LocationOfOrigin, name)
 	}
+	if p.Transport != nil {
+		out.config.Transport = p.Transport
+	}
 	out.config = client.WithoutEarlyRefusals(out.config, clock.RealClock{})
-	out.config.UserAgent = "dyncontroller/" + version
+	out.config.UserAgent = "dyncontroller/" + p.version()
 	out.config.QPS, out.config.Burst = c.QPS, c.Burst
 	if c.QPS > 0 {
 		// A client without a limiter makes one of its own, and there are several for each identity. One that is in the

@@ -40,7 +40,7 @@ func TestConnect(t *testing.T) {
 			t.Parallel()
 			tc.config.Kubeconfig = path
 			tc.config.QPS, tc.config.Burst = 5, 7
-			got, err := connect(tc.config, "v1.2.3")
+			got, err := Process{Version: "v1.2.3"}.connect(tc.config)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestConnect(t *testing.T) {
 func TestSourcesShareTheLimit(t *testing.T) {
 	t.Parallel()
 	path := kubeconfig(t, "http://127.0.0.1:1")
-	target, err := connect(config.Cluster{Kubeconfig: path, QPS: 5, Burst: 7}, "v1")
+	target, err := Process{Version: "v1"}.connect(config.Cluster{Kubeconfig: path, QPS: 5, Burst: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestSourcesShareTheLimit(t *testing.T) {
 // TestSourcesWithoutLimit holds that there is none where none is set.
 func TestSourcesWithoutLimit(t *testing.T) {
 	t.Parallel()
-	free, err := connect(config.Cluster{Kubeconfig: kubeconfig(t, "http://127.0.0.1:1"), QPS: config.NoLimit, Burst: config.NoLimit}, "v1")
+	free, err := Process{Version: "v1"}.connect(config.Cluster{Kubeconfig: kubeconfig(t, "http://127.0.0.1:1"), QPS: config.NoLimit, Burst: config.NoLimit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestWait(t *testing.T) {
 	t.Parallel()
 	server := newAPIServer(t)
 	server.set(func(a *apiServer) { a.status = http.StatusServiceUnavailable })
-	target, err := connect(config.Cluster{Kubeconfig: server.kubeconfig(), QPS: config.NoLimit}, "v1")
+	target, err := Process{Version: "v1"}.connect(config.Cluster{Kubeconfig: server.kubeconfig(), QPS: config.NoLimit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestWait(t *testing.T) {
 
 func TestWaitIsCutShort(t *testing.T) {
 	t.Parallel()
-	target, err := connect(config.Cluster{Kubeconfig: kubeconfig(t, "http://127.0.0.1:1")}, "v1")
+	target, err := Process{Version: "v1"}.connect(config.Cluster{Kubeconfig: kubeconfig(t, "http://127.0.0.1:1")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,10 +110,10 @@ func (p Process) completeSets(withRules bool) cobra.CompletionFunc {
 
 // askForCompletion asks the cluster that the flags of a command name. An error is nothing that a shell could show.
 func (p Process) askForCompletion(command *cobra.Command, ask func(context.Context, *cluster) error) {
-	c, err := connect(config.Cluster{
+	c, err := p.connect(config.Cluster{
 		Kubeconfig: flagText(command, "kubeconfig"), Context: flagText(command, "context"), Namespace: flagText(command, "namespace"),
 		QPS: config.NoLimit, Burst: config.NoLimit,
-	}, p.version())
+	})
 	if err != nil {
 		return
 	}

@@ -76,7 +76,7 @@ func (d *dryRun) settle(ctx context.Context, settings config.Config, set func(*o
 	}
 	stop := d.tellProgress(ctx)
 	defer stop()
-	target, err := connect(settings.Cluster, d.version())
+	target, err := d.connect(settings.Cluster)
 	if err != nil {
 		return out, nil, err
 	}

@@ -61,7 +61,7 @@ func gvrOf(r metav1.APIResource) schema.GroupVersionResource {
 
 // reached is a cluster whose API server answers.
 func (p Process) reached(ctx context.Context, c config.Cluster) (*cluster, error) {
-	target, err := connect(c, p.version())
+	target, err := p.connect(c)
 	if err != nil {
 		return nil, failure{exitUsage, err}
 	}

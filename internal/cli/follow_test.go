@@ -22,7 +22,7 @@ var shops = apischema.GroupVersionResource{Group: "example.com", Version: "v1", 
 // following is what is known of the shops of a server.
 func following(t *testing.T, kubeconfig string) *clusterSchemas {
 	t.Helper()
-	target, err := connect(config.Cluster{Kubeconfig: kubeconfig, QPS: config.NoLimit}, "v1")
+	target, err := Process{Version: "v1"}.connect(config.Cluster{Kubeconfig: kubeconfig, QPS: config.NoLimit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestServiceLearns(t *testing.T) {
 	t.Parallel()
 	var log output
 	server := &shopServer{}
-	target, err := connect(config.Cluster{Kubeconfig: server.kubeconfig(t), QPS: config.NoLimit}, "v1")
+	target, err := Process{Version: "v1"}.connect(config.Cluster{Kubeconfig: server.kubeconfig(t), QPS: config.NoLimit})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func TestProfiles(t *testing.T) {
 func TestCountsForWhoAsks(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "127.0.0.1:8080"} {
-		target, err := connect(config.Cluster{Kubeconfig: newAPIServer(t).kubeconfig(), QPS: config.NoLimit}, "v1")
+		target, err := Process{Version: "v1"}.connect(config.Cluster{Kubeconfig: newAPIServer(t).kubeconfig(), QPS: config.NoLimit})
 		if err != nil {
 			t.Fatal(err)
 		}

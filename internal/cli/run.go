@@ -109,7 +109,7 @@ func (p Process) run(ctx context.Context, settings config.Config, inJSON bool) e
 		show = &printer{out: p.Stdout, paint: paint, json: inJSON, dryRun: dryRun, sorts: dryRun && settings.Once}
 		log = slog.New(untold{log.Handler(), settings.Once})
 	}
-	target, err := connect(settings.Cluster, p.version())
+	target, err := p.connect(settings.Cluster)
 	if err != nil {
 		return failure{exitUsage, err}
 	}

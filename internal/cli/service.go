@@ -67,7 +67,9 @@ func newService(target *cluster, settings config.Config, p Process, log *slog.Lo
 		Sensitive: func(kind string) bool { return slices.Contains(settings.Sensitive, kind) },
 	}
 	if len(settings.Rules) > 0 {
-		s.files = source.New(settings.Rules, p.Stdin, options)
+		if s.files = source.New(settings.Rules, p.Stdin, options); p.Transport != nil {
+			s.files.Poll()
+		}
 	}
 	options.Params = nil     // A set object is changed where it is.
 	host, _ := os.Hostname() // Empty where it is not known.

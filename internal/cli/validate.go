@@ -187,7 +187,7 @@ func (v *validation) files(ctx context.Context) (*source.Files, error) {
 		options.Schemas = schema.NewCatalog(given, builtin.Source())
 		return source.New(v.paths, v.Stdin, options), nil
 	}
-	target, err := connect(*v.cluster, v.version())
+	target, err := v.connect(*v.cluster)
 	if err != nil {
 		return nil, failure{exitUsage, err}
 	}

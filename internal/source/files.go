@@ -34,6 +34,7 @@ type Files struct {
 	stdin   io.Reader
 	options rules.Options
 	schemas Schemas // may know more than options do; nil for none
+	polled  bool    // changes are not notified
 	// kept is what could be read only once: standard input and pipes.
 	kept map[string][]byte
 	// parsed is the result of the last read, loaded that of the last load, and good that of the last load
@@ -67,6 +68,10 @@ func New(paths []string, stdin io.Reader, options rules.Options) *Files {
 	}
 	return f
 }
+
+// Poll has changes looked for every ten seconds alone, without notifications of the kernel: what waits for those keeps a virtual clock from
+// going on.
+func (f *Files) Poll() { f.polled = true }
 
 // Error is everything that kept rules from being loaded.
 type Error struct {

@@ -40,7 +40,7 @@ const (
 // schemas any more, changed gets an error and a set: the rules in effect, compiled again with the new
 // schemas and unchecked. So the rules stay in effect, and use nothing of a schema that is out of date.
 func (f *Files) Watch(ctx context.Context, clock clock.WithTicker, log *slog.Logger, changed func(*rules.Set, error)) {
-	w := newWatcher(clock, log)
+	w := newWatcher(clock, log, !f.polled)
 	defer w.close()
 	w.careful = true
 	before := f.loaded
@@ -123,7 +123,7 @@ func directoriesOf(contents []content) []string {
 // rules. Look finds out whether they did change. Calls come one after another. Several changes
 // may lead to one call, and calls come now and then without a change, since not every change is notified.
 func Follow(ctx context.Context, clock clock.WithTicker, log *slog.Logger, look func() []string) {
-	w := newWatcher(clock, log)
+	w := newWatcher(clock, log, true)
 	defer w.close()
 	for {
 		for wanted := look(); w.watch(wanted); {
@@ -163,8 +163,11 @@ type watcher struct {
 	timer        clock.Timer
 }
 
-func newWatcher(clock clock.WithTicker, log *slog.Logger) *watcher {
+func newWatcher(clock clock.WithTicker, log *slog.Logger, notified bool) *watcher {
 	w := &watcher{clock: clock, log: log, ticker: clock.NewTicker(poll)}
+	if !notified {
+		return w
+	}
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		log.Warn("rule files are only polled", "every", poll.String(), "err", err)

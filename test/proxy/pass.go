@@ -50,7 +50,7 @@ func (p *Proxy) arrived(request *http.Request) (*passage, bool) {
 		return nil, false
 	}
 	p.active.Add(1)
-	entry := classify(request)
+	entry := Classify(request)
 	entry.Number = len(p.requests) + 1
 	p.requests = append(p.requests, entry)
 	passing := &passage{Request: entry}

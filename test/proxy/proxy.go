@@ -27,6 +27,9 @@ type Options struct {
 	// TLS serves HTTPS with a certificate of the proxy's own, and with it HTTP/2, as API servers do. A broken connection
 	// is then a stream that is reset.
 	TLS bool
+	// Host, if it is not empty, is the name of a proxy without a network, for a bubble of testing/synctest. The transport of
+	// [Proxy.RESTConfig] reaches it.
+	Host string
 }
 
 // Proxy is a running proxy. Its methods may be called concurrently.
@@ -50,7 +53,7 @@ func Start(ctx context.Context, upstream *rest.Config, o Options) (*Proxy, error
 	if err := p.connect(upstream); err != nil {
 		return nil, fmt.Errorf("starting a proxy for %s: %w", upstream.Host, err)
 	}
-	if err := p.listen(ctx, o.TLS); err != nil {
+	if err := p.listen(ctx, o); err != nil {
 		return nil, fmt.Errorf("starting a proxy for %s: %w", upstream.Host, err)
 	}
 	return p, nil
@@ -77,13 +80,19 @@ func (p *Proxy) connect(upstream *rest.Config) error {
 	return nil
 }
 
-func (p *Proxy) listen(ctx context.Context, secure bool) error {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(loopback, "0"))
-	if err != nil {
-		return err
+func (p *Proxy) listen(ctx context.Context, o Options) (err error) {
+	var listener net.Listener
+	if o.Host != "" {
+		inMemory := newMemory()
+		listener = inMemory
+		p.config = &rest.Config{Host: "http://" + o.Host, Transport: &http.Transport{DialContext: inMemory.dial}, QPS: -1}
+	} else {
+		var config net.ListenConfig
+		if listener, err = config.Listen(ctx, "tcp", net.JoinHostPort(loopback, "0")); err != nil {
+			return err
+		}
+		p.config = &rest.Config{Host: "http://" + listener.Addr().String(), QPS: -1}
 	}
-	p.config = &rest.Config{Host: "http://" + listener.Addr().String(), QPS: -1}
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.server = &http.Server{
 		Handler:     p,
@@ -91,7 +100,7 @@ func (p *Proxy) listen(ctx context.Context, secure bool) error {
 		ErrorLog:    log.New(io.Discard, "", 0),
 	}
 	serve := func() { _ = p.server.Serve(listener) }
-	if secure {
+	if o.TLS {
 		if serve, err = p.secure(listener); err != nil {
 			p.cancel()
 			_ = listener.Close()

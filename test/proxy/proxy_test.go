@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -297,3 +298,36 @@ func TestStartFails(t *testing.T) {
 		}
 	}
 }
+
+// TestInMemory holds that a proxy with a host needs no network, so that a bubble can tell when all of it waits.
+func TestInMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		upstream := &rest.Config{Host: "http://upstream", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(r.URL.Path)), Request: r}, nil
+		})}
+		released := make(chan struct{})
+		p, err := proxy.Start(t.Context(), upstream, proxy.Options{
+			Host: "memory", Fault: proxy.On(func(proxy.Request) bool { return true }, proxy.Action{Before: proxy.Hold(released)}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Stop()
+		time.AfterFunc(time.Hour, func() { close(released) })
+		client, began := &http.Client{Transport: p.RESTConfig().Transport}, time.Now()
+		response, err := client.Get(p.RESTConfig().Host + pods) //nolint:noctx // It is that of the test.
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close() //nolint:errcheck // It is only read.
+		body, err := io.ReadAll(response.Body)
+		if err != nil || string(body) != pods || time.Since(began) != time.Hour || p.Last() != 1 {
+			t.Errorf("err %v, %q after %s, %d requests", err, body, time.Since(began), p.Last())
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -55,8 +55,8 @@ func (r Request) Writes() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
 }
 
-// classify says what a request is about.
-func classify(request *http.Request) Request {
+// Classify says what a request is about. It has no number.
+func Classify(request *http.Request) Request {
 	query := request.URL.Query()
 	out := Request{
 		Path:    request.URL.Path,

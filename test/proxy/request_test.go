@@ -130,7 +130,7 @@ func TestClassify(t *testing.T) {
 			t.Parallel()
 			request := httptest.NewRequestWithContext(t.Context(), tc.method, tc.path, nil)
 			tc.want.Path = request.URL.Path
-			got := classify(request)
+			got := Classify(request)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
