@@ -89,7 +89,7 @@ func (r *runner) run(ctx context.Context, index int) {
 		r.t.Errorf("pair %d: %v", index, err)
 		return
 	}
-	diff, err := r.steady(ctx, made.sequence)
+	diff, err := r.steady(func() (string, error) { return r.compare(ctx, made.sequence) })
 	if err != nil {
 		r.t.Errorf("pair %d: %v", index, err)
 		return
@@ -118,10 +118,10 @@ func (r *runner) run(ctx context.Context, index int) {
 // time, and what it finds in a map it finds in any order.
 const again = 3
 
-// steady returns how the answers to a sequence differ every time.
-func (r *runner) steady(ctx context.Context, s sequence) (string, error) {
+// steady returns what differs every time.
+func (r *runner) steady(compare func() (string, error)) (string, error) {
 	for n := 1; ; n++ {
-		diff, err := r.compare(ctx, s)
+		diff, err := compare()
 		if err != nil || diff == "" || n == again {
 			return diff, err
 		}

@@ -37,12 +37,8 @@ func (w *world) generate(ctx context.Context, seed uint64, index int, of *kind) 
 	g := &generator{
 		values:  values{Rand: rand.New(rand.NewPCG(seed, uint64(index)))},
 		of:      of,
+		also:    w.versionsOf(of),
 		scratch: w.simulated(of, namespaceOf(index), nameOf(index)),
-	}
-	for _, other := range w.kinds {
-		if other != of && other.GroupResource() == of.GroupResource() {
-			g.also = append(g.also, other)
-		}
 	}
 	g.made.of = of
 	var answers []answer
@@ -58,14 +54,27 @@ func (w *world) generate(ctx context.Context, seed uint64, index int, of *kind) 
 	return pair{g.made, answers}, nil
 }
 
+// versionsOf are the other versions of a kind.
+func (w *world) versionsOf(of *kind) (out []*kind) {
+	for _, other := range w.kinds {
+		if other != of && other.GroupResource() == of.GroupResource() {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
 // start is the time of the simulated clusters, which stands still: nothing that happens may
 // depend on the machine's.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // simulated is a side that is a simulated cluster of its own.
 func (w *world) simulated(of *kind, namespace, name string) *side {
-	client := &http.Client{Transport: w.server.Transport(storage.NewWorld(clocktesting.NewFakeClock(start)))}
-	return newSide(client, "http://simulated", of, namespace, name)
+	return newSide(w.client(storage.NewWorld(clocktesting.NewFakeClock(start))), "http://simulated", of, namespace, name)
+}
+
+func (w *world) client(of *storage.World) *http.Client {
+	return &http.Client{Transport: w.server.Transport(of)}
 }
 
 func namespaceOf(index int) string { return fmt.Sprintf("pair%d", index) }

@@ -4,6 +4,10 @@
 //
 //	generator -> sequence -> side (real), side (simulated) -> answer, normal -> differs
 //
+// TestWatch does the same with several objects, and compares what watches show of it:
+//
+//	generator -> history -> show (real), show (simulated) -> seen -> differ
+//
 // TestExamples runs the engine on both, for every case of the examples.
 package differential
 

@@ -49,8 +49,8 @@ func newKinds() (*kinds, error) {
 	return k, nil
 }
 
-// shortestWatch is of no use: nothing is watched.
-const shortestWatch = time.Minute
+// shortestWatch is how long a watch lasts at least that does not ask for how long, and at most twice that, as those of a real API server.
+const shortestWatch = 30 * time.Minute
 
 // endpoint answers requests about a kind.
 type endpoint struct {

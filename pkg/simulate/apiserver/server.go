@@ -149,7 +149,7 @@ func newCustom(all []*apiextensionsv1.CustomResourceDefinition, otherwise http.H
 	}
 	handler, err := apiserver.NewCustomResourceDefinitionHandler(
 		nil, nil, known, otherwise, options{}, lifecycle{}, nil, nil, nil, 1, authorizerfactory.NewAlwaysAllowAuthorizer(),
-		requestTimeout, requestTimeout, metadataModels(), math.MaxInt32,
+		requestTimeout, shortestWatch, metadataModels(), math.MaxInt32,
 	)
 	if err != nil {
 		return nil, fmt.Errorf("serving custom resources: %w", err)

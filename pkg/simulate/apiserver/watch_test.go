@@ -125,6 +125,37 @@ func TestWatchWithoutBookmarks(t *testing.T) {
 	})
 }
 
+// TestWatchLasts holds that a watch that does not ask for how long lasts as long as one of a real API server.
+func TestWatchLasts(t *testing.T) {
+	server := gadgets(t)
+	for name, gvr := range map[string]schema.GroupVersionResource{
+		"BuiltIn": {Version: "v1", Resource: "configmaps"},
+		"Custom":  {Group: "example.com", Version: "v1", Resource: "gadgets"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := inNew(server)
+				c.world.Remember()
+				client, err := dynamic.NewForConfig(&rest.Config{Host: "http://server", Transport: c.http, QPS: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				watching, err := client.Resource(gvr).Watch(t.Context(), metav1.ListOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range watching.ResultChan() {
+					t.Error("it shows something")
+				}
+				if lasted := time.Since(began); lasted < 30*time.Minute || lasted > time.Hour {
+					t.Errorf("it lasted %s", lasted)
+				}
+			})
+		})
+	}
+}
+
 func kindOf(server *apiserver.Server, gvr schema.GroupVersionResource) schema.GroupVersionKind {
 	resource, _ := server.Of(gvr)
 	return resource.Kind

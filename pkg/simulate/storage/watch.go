@@ -84,12 +84,16 @@ const ahead = 100
 // untilBookmark is how long a watch that wants bookmarks waits for the next one, as the watch cache of an API server does.
 const untilBookmark = time.Minute
 
+// beforeEnd is how long before it ends a watch that wants bookmarks gets one, as the watch cache of an API server sends it.
+const beforeEnd = 2 * time.Second
+
 // watcher implements [watch.Interface].
 type watcher struct {
 	*store
 	world   *World
 	key     string
 	options storage.ListOptions
+	begun   uint64 // the version when the watch began, or from which changes are wanted
 	version uint64 // up to which changes have been sent
 	results chan watch.Event
 	ctx     context.Context //nolint:containedctx // It is that of a request, which a watch lasts as long as.
@@ -97,7 +101,7 @@ type watcher struct {
 }
 
 // Watch implements [storage.Interface] as the watch cache of an API server does: without a version, or from version 0, it
-// begins with what is there.
+// begins with what is there. What cannot be watched is shown as an event, too, but for a version that is none.
 func (s *store) Watch(ctx context.Context, key string, options storage.ListOptions) (watch.Interface, error) {
 	from, err := s.versioner.ParseResourceVersion(options.ResourceVersion)
 	if err != nil {
@@ -119,11 +123,14 @@ func (s *store) Watch(ctx context.Context, key string, options storage.ListOptio
 	if initial == nil && from == 0 || initial != nil && *initial {
 		if first, err = w.present(initial != nil && options.Predicate.AllowWatchBookmarks); err != nil {
 			cancel()
-			return nil, err
+			w.results <- watch.Event{Type: watch.Error, Object: statusOf(err)} // There is room.
+			close(w.results)
+			return w, nil
 		}
 	} else if from == 0 {
 		w.version = world.Version()
 	}
+	w.begun = max(w.version, world.Version())
 	go w.run(first, world.clock.NewTicker(untilBookmark))
 	return w, nil
 }
@@ -173,6 +180,8 @@ func (w *watcher) run(first []watch.Event, bookmarks clock.Ticker) {
 			return
 		}
 	}
+	nearEnd, stop := w.nearEnd()
+	defer stop()
 	for {
 		events, more, err := w.world.after(w.version)
 		for _, e := range events {
@@ -188,14 +197,33 @@ func (w *watcher) run(first []watch.Event, bookmarks clock.Ticker) {
 		}
 		select {
 		case <-more:
+			continue
 		case <-bookmarks.C():
-			if bookmark, err := w.bookmark(); w.options.Predicate.AllowWatchBookmarks && err == nil && !w.send(bookmark) {
-				return
-			}
+		case <-nearEnd:
+			nearEnd = nil
 		case <-w.ctx.Done():
 			return
 		}
+		if !w.options.Predicate.AllowWatchBookmarks || w.version <= w.begun {
+			continue // Nothing has happened that a bookmark would tell.
+		}
+		if bookmark, err := w.bookmark(); err == nil && !w.send(bookmark) {
+			return
+		}
 	}
+}
+
+// nearEnd is closed shortly before the watch ends. It is nil if the watch has no end, or ends sooner.
+func (w *watcher) nearEnd() (<-chan struct{}, context.CancelFunc) {
+	end, ends := w.ctx.Deadline()
+	if !ends {
+		return nil, func() {}
+	}
+	ctx, cancel := context.WithDeadline(w.ctx, end.Add(-beforeEnd))
+	if ctx.Err() != nil {
+		return nil, cancel
+	}
+	return ctx.Done(), cancel
 }
 
 func (w *watcher) send(e watch.Event) bool {
@@ -256,9 +284,13 @@ func (w *watcher) bookmark() (watch.Event, error) {
 
 // statusOf is how a watch ends with an error.
 func statusOf(err error) runtime.Object {
-	answer := apierrors.NewInternalError(err)
-	if errors.Is(err, errForgotten) {
+	var answer *apierrors.StatusError
+	switch {
+	case errors.As(err, &answer):
+	case errors.Is(err, errForgotten):
 		answer = apierrors.NewResourceExpired(err.Error())
+	default:
+		answer = apierrors.NewInternalError(err)
 	}
 	return &answer.ErrStatus
 }
