@@ -113,6 +113,24 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	return t, nil
 }
 
+// newSweep returns what cleans up as a tenant.
+func newSweep(o *Operator, t *tenant, options cleanup.Options) func(context.Context, []plan.Leftover, func(cleanup.Report)) ([]plan.Leftover, error) {
+	return func(ctx context.Context, leftovers []plan.Leftover, observe func(cleanup.Report)) ([]plan.Leftover, error) {
+		sweeping := options
+		sweeping.Confirm = o.leftovers.confirmer(t)
+		sweeping.Observe = func(r cleanup.Report) {
+			if observe(r); o.options.Cleaned != nil {
+				o.options.Cleaned(r)
+			}
+		}
+		done, err := t.book.sweep(ctx, sweeping, leftovers)
+		if apierrors.IsForbidden(err) {
+			t.access.Look() // The account may have lost the right, or be gone.
+		}
+		return done, err
+	}
+}
+
 // engineOptions are what the engine of a tenant works with. It cleans up as the tenant what rules
 // may write, and keeps its books as the process.
 func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
@@ -185,20 +203,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 		Reader: permitted{NewCleanupReader(shown, o.options.Cluster.Discovery), o.options.Settings.Sensitive},
 		Writer: options.Writer,
 	}
-	t.sweep = func(ctx context.Context, leftovers []plan.Leftover, observe func(cleanup.Report)) ([]plan.Leftover, error) {
-		sweeping := sweeping
-		sweeping.Confirm = o.leftovers.confirmer(t)
-		sweeping.Observe = func(r cleanup.Report) {
-			if observe(r); o.options.Cleaned != nil {
-				o.options.Cleaned(r)
-			}
-		}
-		done, err := t.book.sweep(ctx, sweeping, leftovers)
-		if apierrors.IsForbidden(err) {
-			t.access.Look() // The account may have lost the right, or be gone.
-		}
-		return done, err
-	}
+	t.sweep = newSweep(o, t, sweeping)
 	left := func(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover {
 		for range lookPatience { // Before its account is known, a tenant can find out nothing.
 			if !errors.Is(t.gate.err(), ErrUnreviewed) || ctx.Err() != nil {

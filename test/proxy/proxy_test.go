@@ -315,7 +315,7 @@ func TestInMemory(t *testing.T) {
 		defer p.Stop()
 		time.AfterFunc(time.Hour, func() { close(released) })
 		client, began := &http.Client{Transport: p.RESTConfig().Transport}, time.Now()
-		response, err := client.Get(p.RESTConfig().Host + pods) //nolint:noctx // It is that of the test.
+		response, err := client.Get(p.RESTConfig().Host + pods)
 		if err != nil {
 			t.Fatal(err)
 		}

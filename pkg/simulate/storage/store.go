@@ -7,7 +7,9 @@ import (
 	"reflect"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/storage"
@@ -164,6 +166,12 @@ func (s *store) GetList(ctx context.Context, key string, options storage.ListOpt
 	keys, found, now := From(ctx).below(key)
 	if err := s.tooNew(options.ResourceVersion, now); err != nil {
 		return err
+	}
+	if options.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
+		now, _ = s.versioner.ParseResourceVersion(options.ResourceVersion) // It has been parsed.
+		if keys, found, err = From(ctx).belowAt(key, now); err != nil {
+			return apierrors.NewResourceExpired(err.Error())
+		}
 	}
 	for _, at := range keys {
 		if !options.Recursive && at != key {

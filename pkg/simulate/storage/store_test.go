@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -166,6 +168,46 @@ func TestGetList(t *testing.T) {
 }
 
 // An update begins anew where another came between.
+// TestListOfAVersion holds that a list may be as of an earlier version, which a world knows that remembers its changes.
+func TestListOfAVersion(t *testing.T) {
+	ctx, world := inNew(t.Context())
+	store := pods(t)
+	world.Remember()
+	var versions []string
+	note := func(object *example.Pod, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions = append(versions, object.ResourceVersion)
+	}
+	note(made(t, ctx, store, "a"), nil)
+	note(made(t, ctx, store, "b"), nil)
+	note(update(ctx, store, "a", label("x")))
+	gone := &example.Pod{}
+	err := store.Delete(ctx, key("b"), gone, nil, kubernetes.ValidateAllObjectFunc, nil, kubernetes.DeleteOptions{})
+	note(gone, err)
+	seen := func(version string) (out []string, err error) {
+		list := &example.PodList{}
+		options := kubernetes.ListOptions{
+			ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact, Predicate: kubernetes.Everything, Recursive: true,
+		}
+		err = store.GetList(ctx, "//pods/a", options, list)
+		for _, item := range list.Items {
+			out = append(out, item.Name+item.Labels["l"])
+		}
+		return out, err
+	}
+	for i, want := range [][]string{{"a"}, {"a", "b"}, {"ax", "b"}, {"ax"}} {
+		if got, err := seen(versions[i]); err != nil || !slices.Equal(got, want) {
+			t.Errorf("after %d changes: %v, %q, want %q", i+1, err, got, want)
+		}
+	}
+	world.Compact()
+	if _, err := seen(versions[0]); !apierrors.IsResourceExpired(err) {
+		t.Errorf("of a version that is forgotten: %v", err)
+	}
+}
+
 func TestUpdateAgain(t *testing.T) {
 	store := pods(t)
 	ctx, _ := inNew(t.Context())

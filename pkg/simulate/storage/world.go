@@ -202,6 +202,32 @@ func (w *World) below(prefix string) (keys []string, found map[string]entry, now
 	return slices.Sorted(maps.Keys(found)), found, w.version
 }
 
+// belowAt is below as it was at a version, which a world knows that remembers its changes since.
+func (w *World) belowAt(prefix string, version uint64) (keys []string, found map[string]entry, err error) {
+	_, found, now := w.below(prefix)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case version == now:
+	case w.log == nil:
+		return nil, nil, errNotRemembered
+	case version < w.log.since:
+		return nil, nil, fmt.Errorf("%w: %d (%d)", errForgotten, version, w.log.since)
+	default:
+		for _, e := range slices.Backward(w.log.events) {
+			if e.is.version <= version {
+				break
+			}
+			if strings.HasPrefix(e.key, prefix) {
+				if found[e.key] = e.was; e.was.data == nil {
+					delete(found, e.key)
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), found, nil
+}
+
 // replace stores data under a key, or removes what is there where data is nil, unless
 // what is there is not of the version before; zero stands for nothing. It returns the
 // version of the change.
