@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Fault is what happens to a request, "" for nothing.
@@ -18,18 +21,21 @@ type Fault string
 const (
 	LostRequest Fault = "lost request" // the API server never gets it
 	LostAnswer  Fault = "lost answer"  // it has carried it out
-	Late        Fault = "late"         // the answer comes some seconds later
+	Late        Fault = "late"         // the answer comes some time later
+	Slow        Fault = "slow"         // the API server gets it some time later, if the client still waits for the answer
+	Belated     Fault = "belated"      // the connection breaks, and the API server gets it some time later, if the process still runs
+	Conflict    Fault = "409"
 	TooMany     Fault = "429"
 	Broken      Fault = "500"
 	Unavailable Fault = "503"
+	TimedOut    Fault = "504"
 	CrashBefore Fault = "crash before" // the process ends, and the API server never gets the request
 	CrashAfter  Fault = "crash after"  // the process ends, and the API server has carried it out
 )
 
 // The faults of watches.
 const (
-	Lagging  Fault = "lagging"   // each event comes a second later
-	FarBack  Fault = "far back"  // each event comes five seconds later
+	Lagging  Fault = "lagging"   // each event comes some time later
 	Stalled  Fault = "stalled"   // no event comes, and the connection stays
 	CutShort Fault = "cut short" // it breaks after some events
 )
@@ -40,18 +46,22 @@ type way string
 // The ways.
 const (
 	reads   way = "reads" // and questions what it may do
-	writes  way = "writes"
+	creates way = "creates"
+	patches way = "patches" // and updates
+	deletes way = "deletes"
 	watches way = "watches"
 	leases  way = "leases" // to whom the lease belongs, read or written
-	all     way = "all"    // each counts once more
+	all     way = "requests"
 )
 
 // possible are the faults that there are of requests of each way.
 var possible = map[way][]Fault{
-	reads:   {LostRequest, LostAnswer, Late, TooMany, Broken, Unavailable, CrashBefore},
-	writes:  {LostRequest, LostAnswer, Late, TooMany, Broken, Unavailable, CrashBefore, CrashAfter},
-	watches: {LostRequest, Unavailable, Lagging, FarBack, Stalled, CutShort},
-	leases:  {LostRequest, LostAnswer, Late, Unavailable},
+	reads:   {LostRequest, LostAnswer, Late, Slow, TooMany, Broken, Unavailable, TimedOut, CrashBefore},
+	creates: {LostRequest, LostAnswer, Late, Slow, Belated, TooMany, Broken, Unavailable, TimedOut, CrashBefore, CrashAfter},
+	patches: {LostRequest, LostAnswer, Late, Slow, Belated, Conflict, TooMany, Broken, Unavailable, TimedOut, CrashBefore, CrashAfter},
+	deletes: {LostRequest, LostAnswer, Late, Slow, Belated, Conflict, TooMany, Broken, Unavailable, TimedOut, CrashBefore, CrashAfter},
+	watches: {LostRequest, Unavailable, Lagging, Stalled, CutShort},
+	leases:  {LostRequest, LostAnswer, Late, Slow, Unavailable},
 }
 
 // wayOf is what a request is sent for.
@@ -63,26 +73,79 @@ func wayOf(r *http.Request) way {
 		return watches
 	case r.Method == http.MethodGet || strings.HasPrefix(r.URL.Path, "/apis/authorization.k8s.io/"):
 		return reads
+	case r.Method == http.MethodPost:
+		return creates
+	case r.Method == http.MethodDelete:
+		return deletes
 	default:
-		return writes
+		return patches
 	}
 }
 
-// Faults are those of a replica, by what it sends requests for, and by their numbers among those, from 1.
-type Faults map[way]map[int]Fault
+// resourceOf is the resource in a path, "" for none.
+func resourceOf(path string) string {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):]; len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return parts[0]
+}
 
-var (
-	errReset = errors.New("connection reset by peer")
-	errGone  = errors.New("the process is gone")
-)
+// disturbance is what happens to some requests of a replica: of those of a way and a resource, to the first one and all up to the last one.
+type disturbance struct {
+	replica  int // its number, in the order in which they start, from 0
+	of       way
+	resource string // "" for each
+	from, to int    // numbers, from 1
+	fault    Fault
+	by       time.Duration // how late, of faults that are about that
+}
+
+func (d *disturbance) concerns(r *http.Request) bool {
+	return (d.of == all || d.of == wayOf(r)) && (d.resource == "" || d.resource == resourceOf(r.URL.Path))
+}
+
+// String is the disturbance as a transcript has it.
+func (d *disturbance) String() string {
+	text := fmt.Sprintf("%s, %s", name(d.replica), d.of)
+	if d.resource != "" {
+		text += " of " + d.resource
+	}
+	switch d.to {
+	case d.from:
+		text += fmt.Sprintf(", %d", d.from)
+	case forever:
+		text += fmt.Sprintf(", from %d", d.from)
+	default:
+		text += fmt.Sprintf(", %d to %d", d.from, d.to)
+	}
+	text += ": " + string(d.fault)
+	if d.by > 0 {
+		text += " by " + d.by.String()
+	}
+	return text
+}
+
+// forever is the last number of what does not end.
+const forever = math.MaxInt
+
+// hit is what happens to one request, which has a number among all of its replica.
+type hit struct {
+	number int
+	fault  Fault
+	by     time.Duration
+}
 
 // carry has an errand done, and happen to it what is to.
-func (f Fault) carry(e *errand, arrive func() (*http.Response, error)) {
-	if code, err := strconv.Atoi(string(f)); err == nil {
+func (h hit) carry(e *errand, arrive func() (*http.Response, error)) {
+	if code, err := strconv.Atoi(string(h.fault)); err == nil {
 		e.deliver(refusal(e.request, code), nil) //nolint:bodyclose // The client closes it.
 		return
 	}
-	switch f {
+	switch h.fault {
 	case LostRequest:
 		e.deliver(nil, errReset)
 		return
@@ -96,8 +159,8 @@ func (f Fault) carry(e *errand, arrive func() (*http.Response, error)) {
 		e.deliver(nil, err)
 		return
 	}
-	switch f {
-	case LostAnswer:
+	switch h.fault {
+	case LostAnswer, Belated:
 		_ = out.Body.Close() // It is in memory.
 		e.deliver(nil, errReset)
 		return
@@ -106,12 +169,10 @@ func (f Fault) carry(e *errand, arrive func() (*http.Response, error)) {
 		e.line.crash()
 		return
 	case Late:
-		time.AfterFunc(5*time.Second, func() { e.deliver(out, nil) })
+		time.AfterFunc(h.by, func() { e.deliver(out, nil) })
 		return
 	case Lagging:
-		out.Body = later(out.Body, time.Second)
-	case FarBack:
-		out.Body = later(out.Body, 5*time.Second)
+		out.Body = later(out.Body, h.by)
 	case Stalled:
 		out.Body = stalled{out.Body}
 	case CutShort:
@@ -121,9 +182,16 @@ func (f Fault) carry(e *errand, arrive func() (*http.Response, error)) {
 	e.deliver(out, nil)
 }
 
+// reasons are those that the API server gives for some codes.
+var reasons = map[int]metav1.StatusReason{
+	http.StatusConflict: metav1.StatusReasonConflict, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+	http.StatusInternalServerError: metav1.StatusReasonInternalError, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+	http.StatusGatewayTimeout: metav1.StatusReasonTimeout,
+}
+
 // refusal is the answer of an API server that does not carry a request out.
 func refusal(r *http.Request, code int) *http.Response {
-	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","code":` + strconv.Itoa(code) + `,"message":"` + http.StatusText(code) + `"}`
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reasons[code], code, http.StatusText(code))
 	out := &http.Response{
 		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r,

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -21,18 +22,20 @@ type request struct {
 	method  string
 	path    string // without the query
 	query   string
-	fault   Fault // what happened to it, "" for nothing
-	arrived bool  // at the API server
-	code    int   // of the answer, whether the client got it or not
+	body    string // of a write by a replica
+	fault   Fault  // what happened to it, "" for nothing
+	arrived bool   // at the API server
+	code    int    // of the answer, whether the client got it or not
 	written written
 }
 
 // written is the object in the answer to a write.
 type written struct {
 	Metadata struct {
-		Name   string            `json:"name"`
-		UID    types.UID         `json:"uid"`
-		Labels map[string]string `json:"labels"`
+		Name       string            `json:"name"`
+		UID        types.UID         `json:"uid"`
+		Labels     map[string]string `json:"labels"`
+		Finalizers []string          `json:"finalizers"`
 	} `json:"metadata"`
 }
 
@@ -53,15 +56,18 @@ func (r *request) String() string {
 
 // changes reports whether the request is to change something of the cluster. A replica may ask what it is allowed, and keep its lease.
 func (r *request) changes() bool {
-	return r.method != http.MethodGet && !strings.HasPrefix(r.path, "/apis/authorization.k8s.io/") && !strings.HasPrefix(r.path, "/apis/coordination.k8s.io/")
+	return r.method != http.MethodGet && r.method != reload && !strings.HasPrefix(r.path, "/apis/authorization.k8s.io/") && !strings.HasPrefix(r.path, "/apis/coordination.k8s.io/")
 }
+
+// reload is the method of what is no request: users replace the rules. The path is the number of the rules.
+const reload = "RELOAD"
 
 // stored reports whether it has changed something.
 func (r *request) stored() bool { return r.changes() && r.arrived && r.code < 300 }
 
 // to reports whether it is to a resource where the users work, and returns the name of the object, empty for a new one.
-func (r *request) to(resource string) (name string, is bool) {
-	_, after, is := strings.Cut(r.path, "/namespaces/shop/"+resource)
+func (r *request) to(of schema.GroupVersionResource) (name string, is bool) {
+	_, after, is := strings.Cut(r.path, "/namespaces/shop/"+of.Resource)
 	return strings.TrimPrefix(after, "/"), is
 }
 
@@ -79,7 +85,18 @@ func (h *history) String() string {
 
 // begin notes a request that is on its way to the API server.
 func (h *history) begin(as string, r *http.Request) *request {
-	one := &request{number: len(h.all) + 1, at: time.Now(), as: as, method: r.Method, path: r.URL.Path, query: r.URL.RawQuery}
+	one := h.note(as, r.Method, r.URL.Path)
+	one.query = r.URL.RawQuery
+	if r.Body != nil && as != user && one.changes() {
+		body, _ := io.ReadAll(r.Body) // It is in memory.
+		r.Body, one.body = io.NopCloser(bytes.NewReader(body)), string(body)
+	}
+	return one
+}
+
+// note adds what happens now.
+func (h *history) note(as, method, path string) *request {
+	one := &request{number: len(h.all) + 1, at: time.Now(), as: as, method: method, path: path}
 	h.all = append(h.all, one)
 	return one
 }

@@ -2,19 +2,44 @@ package worlds
 
 import (
 	"cmp"
-	"io"
+	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate/storage"
 )
+
+// network carries the requests of replicas to the API server one at a time, each when nothing else moves. Which of those that are on their
+// way is next, it draws, or a record says. It is for the first goroutine of a bubble.
+type network struct {
+	server  *apiserver.Server
+	stored  *storage.World
+	history *history
+	choose  func(n int) int // which of n requests is next
+	record  []*request      // of another life of this world, which it follows
+	strayed bool            // it could not
+	moment  time.Time       // of the last request
+	atOnce  int             // how many there have been at that moment
+	asked   chan struct{}   // has a value when there may be a request to carry
+
+	mu      sync.Mutex
+	waiting []*errand // guarded by mu
+}
 
 // errand is a request of a replica that is on its way.
 type errand struct {
 	line      *line
 	request   *http.Request
 	sent      time.Time
+	due       time.Time // before which it does not arrive
+	hit       hit       // what happens to it
 	answer    chan answer
 	abandoned atomic.Bool // nobody waits for the answer
 }
@@ -35,77 +60,65 @@ func (e *errand) deliver(response *http.Response, err error) {
 	e.answer <- answer{response, err}
 }
 
-// line is the connection of a replica to the API server.
-type line struct {
-	world  *World
-	as     string
-	faults Faults
-	crash  func()        // ends the process from one moment to the next: nothing that it sends arrives any more, and no answer
-	gone   chan struct{} // closed by crash
-	sent   map[way]int   // by the first goroutine of the bubble alone
-	frozen atomic.Int64  // until when nothing gets through, in nanoseconds
-}
+// mostAtOnce is how many requests there may be at one moment. What sends more goes round in a circle.
+const mostAtOnce = 20_000
 
-// RoundTrip implements [http.RoundTripper]: the request waits until the world carries it out.
-func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
-	e := &errand{line: l, request: r, sent: time.Now(), answer: make(chan answer, 1)}
-	w := l.world
-	w.mu.Lock()
-	w.waiting = append(w.waiting, e)
-	w.mu.Unlock()
-	w.wake()
-	select {
-	case a := <-e.answer:
-		return a.response, a.err
-	case <-r.Context().Done():
-		e.abandoned.Store(true)
-		return nil, r.Context().Err() //nolint:wrapcheck // It is that of the client.
-	case <-l.gone:
-		e.abandoned.Store(true)
-		return nil, errGone
+// serve carries requests until there is a value, or the end, of a channel, or so many requests have been carried.
+func (n *network) serve(until <-chan time.Time, most int) {
+	over := false
+	for served := 0; served < most; {
+		synctest.Wait()
+		if now := time.Now(); !now.Equal(n.moment) {
+			n.moment, n.atOnce = now, 0
+		}
+		if next := n.next(); next != nil {
+			if n.atOnce++; n.atOnce > mostAtOnce {
+				panic("requests go on and on, and no time goes by")
+			}
+			n.carry(next)
+			served++
+			continue
+		}
+		if over {
+			return
+		}
+		select {
+		case <-until:
+			over = true
+		case <-n.asked:
+		}
 	}
 }
 
-// freeze has nothing get through for a while: neither requests nor, of watches, events.
-func (l *line) freeze(d time.Duration) {
-	l.frozen.Store(max(l.frozen.Load(), time.Now().Add(d).UnixNano()))
-	time.AfterFunc(d, l.world.wake)
-}
-
-// thaws is how long nothing gets through.
-func (l *line) thaws() time.Duration { return time.Duration(l.frozen.Load() - time.Now().UnixNano()) }
-
-// freezing is the body of an answer, which comes when it gets through.
-type freezing struct {
-	io.ReadCloser
-	line *line
-}
-
-// Read implements [io.Reader].
-func (f freezing) Read(into []byte) (int, error) {
-	n, err := f.ReadCloser.Read(into)
-	if d := f.line.thaws(); d > 0 {
-		<-time.After(d)
+// take has a request wait until it is carried.
+func (n *network) take(e *errand) {
+	n.mu.Lock()
+	n.waiting = append(n.waiting, e)
+	n.mu.Unlock()
+	n.wake()
+	if d := time.Until(e.due); d > 0 {
+		time.AfterFunc(d, n.wake)
 	}
-	return n, err //nolint:wrapcheck // It is that of the server.
 }
 
-// wake has the world look for requests to carry out.
-func (w *World) wake() {
+// wake has the network look for requests to carry.
+func (n *network) wake() {
 	select {
-	case w.asked <- struct{}{}:
+	case n.asked <- struct{}{}:
 	default:
 	}
 }
 
 // next takes one of the requests that are on their way, nil if there is none.
-func (w *World) next() *errand {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.waiting = slices.DeleteFunc(w.waiting, func(e *errand) bool { return e.abandoned.Load() })
+func (n *network) next() *errand {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.waiting = slices.DeleteFunc(n.waiting, func(e *errand) bool {
+		return e.abandoned.Load() && e.hit.fault != Belated || e.line.isGone()
+	})
 	var movable []*errand
-	for _, e := range w.waiting {
-		if e.line.thaws() <= 0 {
+	for _, e := range n.waiting {
+		if e.line.thaws() <= 0 && !e.due.After(time.Now()) {
 			movable = append(movable, e)
 		}
 	}
@@ -116,55 +129,72 @@ func (w *World) next() *errand {
 	slices.SortStableFunc(movable, func(a, b *errand) int {
 		return cmp.Or(cmp.Compare(a.line.as, b.line.as), cmp.Compare(a.request.Method, b.request.Method), cmp.Compare(a.request.URL.String(), b.request.URL.String()))
 	})
-	out := w.follow(movable)
+	out := n.follow(movable)
 	if out == nil {
 		return nil
 	}
-	w.waiting = slices.DeleteFunc(w.waiting, func(e *errand) bool { return e == out })
+	n.waiting = slices.DeleteFunc(n.waiting, func(e *errand) bool { return e == out })
 	return out
 }
 
 // follow is the one of several requests that is next: by the record of an earlier life of the world as far as there is one, or by lot. What
-// the record has next may not be on its way yet. If it has not come by the moment at which it was carried out, the world goes its own way
-// from then on.
-func (w *World) follow(several []*errand) *errand {
-	for len(w.record) > 0 && w.record[0].as == user {
-		w.record = w.record[1:]
+// the record has next may not be on its way yet. If it has not come by the moment at which it was carried, the world goes its own way from
+// then on.
+func (n *network) follow(several []*errand) *errand {
+	for len(n.record) > 0 && n.record[0].as == user {
+		n.record = n.record[1:]
 	}
-	if len(w.record) == 0 {
-		return several[w.choose(len(several))]
+	if len(n.record) == 0 {
+		return several[n.choose(len(several))]
 	}
-	next := w.record[0]
+	next := n.record[0]
 	at := slices.IndexFunc(several, func(e *errand) bool {
 		return e.line.as == next.as && e.request.Method == next.method && e.request.URL.Path == next.path
 	})
 	switch until := time.Until(next.at); {
 	case at >= 0:
-		w.record = w.record[1:]
+		n.record = n.record[1:]
 		return several[at]
 	case until > 0:
-		time.AfterFunc(until, w.wake)
+		time.AfterFunc(until, n.wake)
 		return nil
 	default:
-		w.record, w.strayed = nil, true
-		return w.follow(several)
+		n.record, n.strayed = nil, true
+		return n.follow(several)
 	}
 }
 
 // carry sends a request, and has happen to it what is to.
-func (w *World) carry(e *errand) {
-	l := e.line
-	of := wayOf(e.request)
-	if l.sent[of]++; of == watches { // client-go would draw it by lot.
-		query := e.request.URL.Query()
-		query.Set("timeoutSeconds", strconv.Itoa(300+l.sent[of]*37%300))
-		e.request = e.request.Clone(e.request.Context())
-		e.request.URL.RawQuery = query.Encode()
+func (n *network) carry(e *errand) {
+	if e.hit == (hit{}) {
+		e.hit = e.line.hit(e.request)
+		if of := wayOf(e.request); of == watches { // client-go would draw it by lot.
+			query := e.request.URL.Query()
+			query.Set("timeoutSeconds", strconv.Itoa(300+e.hit.number*37%300))
+			e.request = e.request.Clone(e.request.Context())
+			e.request.URL.RawQuery = query.Encode()
+		}
+		switch e.hit.fault {
+		case Slow, Belated:
+			if e.due = time.Now().Add(e.hit.by); e.hit.fault == Belated {
+				e.request = e.request.WithContext(context.WithoutCancel(e.request.Context())) // The client has done with it.
+				e.answer <- answer{nil, errReset}
+			}
+			n.take(e)
+			return
+		default: // It arrives now, or never.
+		}
 	}
-	l.sent[all]++
-	one := w.history.begin(l.as, e.request)
-	one.sent = e.sent
-	fault := cmp.Or(l.faults[of][l.sent[of]], l.faults[all][l.sent[all]])
-	one.fault = fault
-	fault.carry(e, func() (*http.Response, error) { return w.arrive(one, e.request) })
+	one := n.history.begin(e.line.as, e.request)
+	one.sent, one.fault = e.sent, e.hit.fault
+	e.hit.carry(e, func() (*http.Response, error) { return n.arrive(one, e.request) })
+}
+
+// arrive has the API server carry a request out.
+func (n *network) arrive(one *request, r *http.Request) (*http.Response, error) {
+	out, err := n.server.Transport(n.stored).RoundTrip(r)
+	if err != nil {
+		return nil, fmt.Errorf("carrying a request out: %w", err)
+	}
+	return out, n.history.arrived(one, out)
 }

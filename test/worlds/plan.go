@@ -2,7 +2,6 @@ package worlds
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,11 +10,10 @@ import (
 
 // plan is all that happens in a world but for what the program does.
 type plan struct {
-	seed     uint64
-	replicas int
-	steps    []step
-	// faults are those of each replica, in the order in which they start. Those after them have none.
-	faults []Faults
+	seed         uint64
+	replicas     int
+	steps        []step
+	disturbances []disturbance
 }
 
 // step is what happens next, and how long it takes until the step after it.
@@ -24,53 +22,68 @@ type step struct {
 	value    int
 	name     string
 	then     time.Duration
-	requests int // if it is not 0, the step after it comes when so many requests have been carried out
+	requests int // if it is not 0, the step after it comes when so many requests have been carried
 }
 
-// deed is what is done.
+// deed is what is done. Those of users are the workload's.
 type deed string
 
-// The deeds of users, and of what a replica runs on.
+// The deeds of what a replica runs on.
 const (
-	create  deed = "create"  // a Deployment
-	scale   deed = "scale"   // a Deployment
-	relabel deed = "relabel" // a Deployment, to one for which rules change something for a while, or back
-	remove  deed = "delete"  // a Deployment
-	spoil   deed = "spoil"   // what a rule has made of a Deployment
-	crash   deed = "crash"   // a replica; another one is started
+	crash   deed = "crash"   // a replica; another one is started after a while
 	restart deed = "restart" // a replica, in order
 	freeze  deed = "freeze"  // the connection of a replica, for some seconds or minutes
 	compact deed = "compact" // what can be watched
+	replace deed = "replace" // the rules
 )
 
-var deeds = []deed{create, create, scale, scale, relabel, remove, spoil, crash, restart, freeze, compact}
-
 // drawn is the plan of a seed.
-func drawn(seed uint64) plan {
+func drawn(seed uint64, of *workload) plan {
 	lots := rand.New(rand.NewPCG(seed, 0))
 	p := plan{seed: seed, replicas: one(lots, []int{1, 1, 3})}
-	delays := []time.Duration{0, 0, 10 * time.Millisecond, time.Second, 10 * time.Second, time.Minute}
+	deeds := slices.Concat(of.deeds, of.deeds, []deed{crash, restart, restart, freeze, compact, replace})
+	delays := one(lots, [][]time.Duration{
+		{0, 0, 10 * time.Millisecond, time.Second, 10 * time.Second, time.Minute},
+		{0, 10 * time.Millisecond, time.Second, 3 * time.Second}, // All of it within the lag of a watch.
+	})
 	for range 1 + lots.IntN(20) {
 		p.steps = append(p.steps, step{
 			deed: one(lots, deeds), value: lots.IntN(12), name: one(lots, []string{"a", "b", "c"}), then: one(lots, delays), requests: max(0, lots.IntN(12)-5),
 		})
 	}
-	for range p.replicas + 2 {
-		faults := Faults{}
-		for _, of := range []way{reads, writes, watches, leases} {
-			faults[of] = map[int]Fault{}
-			for range lots.IntN(4) {
-				faults[of][1+lots.IntN(one(lots, []int{4, 8, 60}))] = one(lots, possible[of])
-			}
-		}
-		for watch := range 3 { // The first ones, which mostly last.
-			if lots.IntN(4) == 0 {
-				faults[watches][1+watch] = one(lots, []Fault{Lagging, FarBack})
-			}
-		}
-		p.faults = append(p.faults, faults)
+	for replica := range p.replicas + 2 {
+		p.disturbances = append(p.disturbances, drawnDisturbances(lots, replica, of)...)
 	}
 	return p
+}
+
+// drawnDisturbances are those of a replica: of some requests, or of all of a while, of each way; and how late its watches are.
+func drawnDisturbances(lots *rand.Rand, replica int, of *workload) (out []disturbance) {
+	delay := func() time.Duration { return time.Duration(1+lots.IntN(25)) * time.Second }
+	resource := func() string { return of.resources[lots.IntN(len(of.resources))].Resource }
+	for _, of := range []way{reads, creates, patches, deletes, watches, leases} {
+		for range max(0, lots.IntN(5)-2) {
+			d := disturbance{replica: replica, of: of, from: 1 + lots.IntN(one(lots, []int{3, 8, 60})), fault: one(lots, possible[of])}
+			if of != leases && lots.IntN(2) == 0 {
+				d.resource = resource()
+			}
+			if d.to = d.from; lots.IntN(4) == 0 && d.fault != Stalled { // Each that stalls takes two minutes.
+				d.to += lots.IntN(8)
+			}
+			switch d.fault {
+			case Belated: // A leader that goes waits for what it has sent, but not for this.
+				d.by = time.Duration(1+lots.IntN(10)) * time.Second
+			case Late, Slow, Lagging:
+				d.by = delay()
+			default: // It takes no time.
+			}
+			out = append(out, d)
+		}
+	}
+	for range lots.IntN(4) {
+		out = append(out, disturbance{replica: replica, of: watches, resource: resource(), from: 1, to: forever, fault: Lagging, by: delay()})
+	}
+	return out
 }
 
 func one[T any](lots *rand.Rand, of []T) T { return of[lots.IntN(len(of))] }
@@ -87,27 +100,30 @@ func (p plan) smaller(yield func(plan) bool) {
 			return
 		}
 	}
-	for i := range p.steps {
+	for _, part := range parts(len(p.steps)) {
 		less := p
-		less.steps = slices.Delete(slices.Clone(p.steps), i, i+1)
+		less.steps = slices.Delete(slices.Clone(p.steps), part[0], part[1])
 		if !yield(less) {
 			return
 		}
 	}
-	for i, faults := range p.faults {
-		for _, of := range slices.Sorted(maps.Keys(faults)) {
-			for _, number := range slices.Sorted(maps.Keys(faults[of])) {
-				less, without := p, maps.Clone(faults)
-				without[of] = maps.Clone(faults[of])
-				delete(without[of], number)
-				less.faults = slices.Clone(p.faults)
-				less.faults[i] = without
-				if !yield(less) {
-					return
-				}
-			}
+	for _, part := range parts(len(p.disturbances)) {
+		less := p
+		less.disturbances = slices.Delete(slices.Clone(p.disturbances), part[0], part[1])
+		if !yield(less) {
+			return
 		}
 	}
+}
+
+// parts are what may be left out of a list: each half, quarter and so on, down to each element.
+func parts(n int) (out [][2]int) {
+	for size := n; size > 0; size /= 2 {
+		for from := 0; from < n; from += size {
+			out = append(out, [2]int{from, min(from+size, n)})
+		}
+	}
+	return out
 }
 
 // String is the plan as a transcript has it.
@@ -121,12 +137,8 @@ func (p plan) String() string {
 		}
 		fmt.Fprintf(&out, "%s %s %d, then %s\n", s.deed, s.name, s.value, then)
 	}
-	for i, faults := range p.faults {
-		for _, of := range slices.Sorted(maps.Keys(faults)) {
-			for _, number := range slices.Sorted(maps.Keys(faults[of])) {
-				fmt.Fprintf(&out, "run-%d, %s, %d: %s\n", i+1, of, number, faults[of][number])
-			}
-		}
+	for i := range p.disturbances {
+		fmt.Fprintln(&out, &p.disturbances[i])
 	}
 	return out.String()
 }

@@ -27,11 +27,11 @@ type replica struct {
 	log       bytes.Buffer       // once it has ended
 }
 
-// The times of the lease: those of the defaults, times eight, since each renewal is a request.
+// The times of the lease: those of the defaults, times three, since each renewal is a request.
 const (
-	leaseDuration = 2 * time.Minute
-	renewDeadline = 80 * time.Second
-	retryPeriod   = 16 * time.Second
+	leaseDuration = 45 * time.Second
+	renewDeadline = 30 * time.Second
+	retryPeriod   = 6 * time.Second
 )
 
 // name is how the history calls the process of a number, from 0.
@@ -42,10 +42,13 @@ func (w *World) newReplica(elected bool) (*replica, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := name(len(w.replicas))
-	r := &replica{line: &line{world: w, as: name, gone: make(chan struct{}), sent: map[way]int{}}}
-	if len(w.replicas) < len(w.faults) {
-		r.line.faults = w.faults[len(w.replicas)]
+	r := &replica{line: &line{network: w.network, as: name, gone: make(chan struct{})}}
+	for _, d := range w.disturbances {
+		if d.replica == len(w.replicas) {
+			r.line.disturbances = append(r.line.disturbances, d)
+		}
 	}
+	r.line.counts = make([]int, len(r.line.disturbances))
 	w.replicas = append(w.replicas, r)
 	r.stopped, r.stop = context.WithCancel(context.Background())
 	r.line.crash = sync.OnceFunc(func() {

@@ -25,12 +25,12 @@ var swept = []plan{
 // TestCrashSweep kills a process at each of its requests, before the API server has it and before the process has the answer: of the processes
 // of a world, the first one that writes.
 func TestCrashSweep(t *testing.T) {
-	server, set := newServer(t), load(t, ruleFile)
+	server, workload := newServer(t), children(load(t))
 	kills := 0
 	for n, p := range swept[:min(*sweeps, len(swept))] {
 		p.seed = uint64(n)
 		var whole *World
-		synctest.Test(t, func(t *testing.T) { whole = live(t, server, set, p, nil) })
+		synctest.Test(t, func(t *testing.T) { whole = live(t, server, workload, p, nil) })
 		at, requests := whole.firstToWrite(), 0
 		for _, r := range whole.history.all[:whole.rested] {
 			if r.as == name(at) {
@@ -40,10 +40,9 @@ func TestCrashSweep(t *testing.T) {
 		for request := range requests {
 			for _, fault := range []Fault{CrashBefore, CrashAfter} {
 				killed := p
-				killed.faults = make([]Faults, at)
-				killed.faults = append(killed.faults, Faults{all: {1 + request: fault}})
-				if wrong, transcript := play(t, server, set, killed); wrong != "" {
-					report(t, server, set, killed, wrong, transcript, fmt.Sprintf("go test ./test/worlds -run TestCrashSweep -sweeps %d", n+1))
+				killed.disturbances = []disturbance{{replica: at, of: all, from: 1 + request, to: 1 + request, fault: fault}}
+				if wrong, transcript := play(t, server, workload, killed); wrong != "" {
+					report(t, server, workload, killed, wrong, transcript, fmt.Sprintf("go test ./test/worlds -run TestCrashSweep -sweeps %d", n+1))
 				}
 				kills++
 			}

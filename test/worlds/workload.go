@@ -3,61 +3,46 @@ package worlds
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
-var (
-	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	configmaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	podtemplates = schema.GroupVersionResource{Version: "v1", Resource: "podtemplates"}
-)
+// workload is what users have the program do: their rules, what the users do themselves, and what is promised of these rules in particular.
+type workload struct {
+	name      string
+	sets      []*rules.Set                  // the rules at first, and those that may replace them
+	resources []schema.GroupVersionResource // that the rules are about
+	// deeds are those of its users, the likelier the more often, and do does one. What is not there cannot be changed, and what is there
+	// not made: that is no error.
+	deeds []deed
+	do    func(ctx context.Context, w *World, s step) error
+	// look adds to what users see of the world an object, by its uid and name all that were looked at before.
+	look func(seen map[string]any, resource string, object *unstructured.Unstructured, names map[types.UID]string)
+	// judge looks for what is promised of these rules.
+	judge func(o *oracle)
+}
 
 // user is how the history calls users.
 const user = "user"
 
-// do has a user do what a step says. What is not there cannot be changed, and what is there not made.
+// do has a user do what a step says.
 func (w *World) do(ctx context.Context, s step) error {
-	own, made := w.user.Resource(deployments).Namespace("shop"), w.user.Resource(configmaps).Namespace("shop")
-	merge := func(patch string, args ...any) error {
-		_, err := own.Patch(ctx, s.name, types.MergePatchType, fmt.Appendf(nil, patch, args...), metav1.PatchOptions{FieldManager: "user"})
-		return err //nolint:wrapcheck // See below.
-	}
-	var err error
-	switch s.deed {
-	case create:
-		for range 60 { // A user waits until the one before is gone.
-			before, err := own.Get(ctx, s.name, metav1.GetOptions{})
-			if err != nil || before.GetDeletionTimestamp() == nil {
-				break
-			}
-			w.pass(time.Minute)
-		}
-		_, err = own.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": s.name},
-			"spec": map[string]any{"replicas": int64(s.value % 4)},
-		}}, metav1.CreateOptions{FieldManager: "user"})
-	case scale:
-		err = merge(`{"spec":{"replicas":%d}}`, s.value%4)
-	case relabel:
-		err = merge(`{"metadata":{"labels":{"paused":"%t"}}}`, s.value%2 == 1)
-	case remove:
-		err = own.Delete(ctx, s.name, metav1.DeleteOptions{})
-	case spoil:
-		if s.value%2 == 1 {
-			err = made.Delete(ctx, s.name, metav1.DeleteOptions{})
-		} else {
-			_, err = made.Patch(ctx, s.name, types.MergePatchType, []byte(`{"data":{"replicas":"many"}}`), metav1.PatchOptions{FieldManager: "user"})
-		}
-	case crash, restart, freeze, compact: // No user does that.
-	}
+	err := w.workload.do(ctx, w, s)
 	if apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
 		return nil
 	}
+	return err
+}
+
+// merge has a user patch an object.
+func (w *World) merge(ctx context.Context, of schema.GroupVersionResource, name, patch string, args ...any) error {
+	_, err := w.user.Resource(of).Namespace("shop").
+		Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, patch, args...), metav1.PatchOptions{FieldManager: "user"})
 	return err //nolint:wrapcheck // It is that of the API server, which has no faults for users.
 }

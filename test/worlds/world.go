@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
+	"strconv"
 	"sync"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -18,34 +19,28 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/storage"
 )
 
-// World is a cluster with users and replicas of the program. It is for the first goroutine of a bubble, which carries out the requests.
+// World is a cluster with users and replicas of the program. It is for the first goroutine of a bubble.
 type World struct {
-	server  *apiserver.Server
-	set     *rules.Set // that replicas have in a file
-	stored  *storage.World
-	user    dynamic.Interface // of users, whom nothing disturbs
-	history *history
-	choose  func(n int) int // which of n requests is next
-	faults  []Faults        // of the replicas, in the order in which they start
-	places  []*place
-	rested  int            // how many requests there were when there was nothing to do any more
-	state   map[string]any // in the end, see look
-	record  []*request     // of another life of this world, which it follows
-	strayed bool           // it could not
-	moment  time.Time      // of the last request
-	atOnce  int            // how many there have been at that moment
-	asked   chan struct{}  // has a value when there may be a request to carry out
+	*network
+	workload     *workload
+	user         dynamic.Interface // of users, whom nothing disturbs
+	disturbances []disturbance
+	places       []*place
+	rested       int            // how many requests there were when there was nothing to do any more
+	state        map[string]any // in the end, see look
 
 	mu       sync.Mutex
+	set      *rules.Set // that replicas have in a file; guarded by mu
 	replicas []*replica // all that there have been; guarded by mu
-	waiting  []*errand  // guarded by mu
 }
 
 // newWorld returns a world without objects, and without replicas.
-func newWorld(server *apiserver.Server, set *rules.Set, choose func(n int) int, faults []Faults) (*World, error) {
+func newWorld(server *apiserver.Server, of *workload, choose func(n int) int, disturbances []disturbance) (*World, error) {
 	w := &World{
-		server: server, set: set, stored: storage.NewWorld(clock.RealClock{}), history: &history{}, choose: choose, faults: faults,
-		asked: make(chan struct{}, 1),
+		network: &network{
+			server: server, stored: storage.NewWorld(clock.RealClock{}), history: &history{}, choose: choose, asked: make(chan struct{}, 1),
+		},
+		workload: of, set: of.sets[0], disturbances: disturbances,
 	}
 	w.stored.Remember()
 	own := http.RoundTripper(roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -67,51 +62,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements [http.RoundTripper].
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// arrive has the API server carry a request out.
-func (w *World) arrive(one *request, r *http.Request) (*http.Response, error) {
-	out, err := w.server.Transport(w.stored).RoundTrip(r)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // It is that of the client.
-	}
-	return out, w.history.arrived(one, out)
-}
-
 // pass lets time go by, and a little more: which of two timers of one moment is first, the Go runtime draws by lot.
 func (w *World) pass(d time.Duration) { w.serve(time.After(d+13*time.Microsecond), math.MaxInt) }
 
-// passRequests lets some requests be carried out, or a second go by if there are fewer: what comes next comes between two that belong together.
+// passRequests lets some requests be carried, or a second go by if there are fewer: what comes next comes between two that belong together.
 func (w *World) passRequests(n int) { w.serve(time.After(time.Second), n) }
-
-// mostAtOnce is how many requests there may be at one moment. What sends more goes round in a circle.
-const mostAtOnce = 20_000
-
-// serve carries requests out, one at a time and each when nothing else moves, until there is a value, or the end, of a channel, or so
-// many requests have been carried out.
-func (w *World) serve(until <-chan time.Time, most int) {
-	over := false
-	for served := 0; served < most; {
-		synctest.Wait()
-		if now := time.Now(); !now.Equal(w.moment) {
-			w.moment, w.atOnce = now, 0
-		}
-		if next := w.next(); next != nil {
-			if w.atOnce++; w.atOnce > mostAtOnce {
-				panic("requests go on and on, and no time goes by")
-			}
-			w.carry(next)
-			served++
-			continue
-		}
-		if over {
-			return
-		}
-		select {
-		case <-until:
-			over = true
-		case <-w.asked:
-		}
-	}
-}
 
 // place is where a replica runs. What ends is started again, as a kubelet does.
 type place struct {
@@ -119,7 +74,8 @@ type place struct {
 	ended chan struct{}
 
 	mu      sync.Mutex
-	replica *replica // guarded by mu
+	replica *replica      // guarded by mu
+	down    time.Duration // until the next replica starts, a second if it is 0; guarded by mu
 }
 
 // run starts replicas, which elect a leader where there are several.
@@ -139,7 +95,7 @@ func (w *World) run(ctx context.Context, replicas int) error {
 				if working.Err() != nil {
 					return
 				}
-				<-time.After(time.Second + 29*time.Microsecond)
+				<-time.After(p.takeDown() + 29*time.Microsecond)
 				next, err := w.newReplica(replicas > 1)
 				if err != nil {
 					panic(err) // The first could be made.
@@ -153,12 +109,60 @@ func (w *World) run(ctx context.Context, replicas int) error {
 	return nil
 }
 
-// at is the replica of a place.
-func (w *World) at(number int) *replica {
-	p := w.places[number%len(w.places)]
+// takeDown is until the next replica starts.
+func (p *place) takeDown() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	down := max(p.down, time.Second)
+	p.down = 0
+	return down
+}
+
+// replica is the one that runs in the place, or ran last.
+func (p *place) current() *replica {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.replica
+}
+
+// crash ends the process of a place, and keeps the next one from starting for a while.
+func (p *place) crash(down time.Duration) {
+	p.mu.Lock()
+	p.down = down
+	p.mu.Unlock()
+	p.current().line.crash()
+}
+
+// at is a place, by lot: that of the leader, which is who has written last, or another one.
+func (w *World) at(number int) *place {
+	if number%2 == 0 {
+		for _, r := range slices.Backward(w.history.all) {
+			if r.as == user || !r.changes() {
+				continue
+			}
+			if at := slices.IndexFunc(w.places, func(p *place) bool { return p.current().line.as == r.as }); at >= 0 {
+				return w.places[at]
+			}
+			break
+		}
+	}
+	return w.places[number%len(w.places)]
+}
+
+// replace has the replicas, and those after them, take up other rules of the workload, by lot.
+func (w *World) replace(number int) error {
+	number %= len(w.workload.sets)
+	w.history.note(user, reload, strconv.Itoa(number))
+	set := w.workload.sets[number]
+	w.mu.Lock()
+	w.set = set
+	w.mu.Unlock()
+	for _, p := range w.places {
+		if err := p.current().operator.SetFiles(set); err != nil {
+			return fmt.Errorf("giving a replica other rules: %w", err)
+		}
+	}
+	return nil
 }
 
 // end stops all replicas in order.

@@ -38,56 +38,9 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// ruleFile has a rule of each kind that leaves something: a field, a field for a while, what is made once, a child, a finalizer.
-const ruleFile = `
-apiVersion: dyncontroller.dev/v1alpha1
-kind: RuleSet
-metadata: {name: world, namespace: shop}
-spec:
-  resources:
-    deployments: {group: apps, version: v1, resource: deployments}
-    configmaps: {version: v1, resource: configmaps, labelSelector: made=yes}
-    runs: {version: v1, resource: podtemplates}
-  rules:
-  - name: least
-    watch: deployments
-    when: object.spec.replicas < 2
-    actions: [{patch: {merge: {spec: {replicas: 2}}}}]
-  - name: paused
-    watch: deployments
-    when: object.metadata.labels?.paused == "true"
-    actions: [{patch: {merge: {spec: {paused: true}}, restore: true}}]
-  - name: run
-    watch: deployments
-    with: {mine: {resource: runs, matchLabels: {of: "${object.metadata.uid}"}}}
-    when: len(mine) == 0
-    actions:
-    - create:
-        in: mine
-        owned: false
-        manifest:
-          metadata: {generateName: "${object.metadata.name}-", labels: {of: "${object.metadata.uid}"}}
-          template: {spec: {containers: [{name: main, image: main}]}}
-  - name: config
-    watch: deployments
-    with: {configs: {resource: configmaps, matchLabels: {of: "${object.metadata.name}"}}}
-    actions:
-    - apply:
-        resource: configmaps
-        prune: true
-        owned: false
-        manifest:
-          metadata: {name: "${object.metadata.name}", labels: {made: "yes", of: "${object.metadata.name}"}}
-          data: {replicas: "${string(object.spec.replicas)}"}
-    onDelete:
-      actions:
-      - forEach: {config: "${configs}"}
-        delete: {target: config}
-`
-
 // TestWorlds holds, for worlds that are drawn, all that the oracle does.
 func TestWorlds(t *testing.T) {
-	server, set := newServer(t), load(t, ruleFile)
+	server, workload := newServer(t), children(load(t))
 	began, requests := time.Now(), atomic.Int64{}
 	t.Run("", func(t *testing.T) {
 		side := runtime.GOMAXPROCS(0)
@@ -95,10 +48,10 @@ func TestWorlds(t *testing.T) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
 				for i := first; i < *worlds && !t.Failed(); i += side {
-					p := drawn(*seed + uint64(i))
-					wrong, transcript := play(t, server, set, p)
+					p := drawn(*seed+uint64(i), workload)
+					wrong, transcript := play(t, server, workload, p)
 					if requests.Add(int64(strings.Count(transcript, "\n"))); wrong != "" {
-						report(t, server, set, p, wrong, transcript, fmt.Sprintf("go test ./test/worlds -run TestWorlds -worlds 1 -seed %d", p.seed))
+						report(t, server, workload, p, wrong, transcript, fmt.Sprintf("go test ./test/worlds -run TestWorlds -worlds 1 -seed %d", p.seed))
 					}
 				}
 			})
@@ -108,7 +61,7 @@ func TestWorlds(t *testing.T) {
 }
 
 // report fails with what went wrong in a life of a plan, and with the smallest plan that goes wrong, too.
-func report(t *testing.T, server *apiserver.Server, set *rules.Set, p plan, wrong, transcript, again string) {
+func report(t *testing.T, server *apiserver.Server, of *workload, p plan, wrong, transcript, again string) {
 	t.Helper()
 	t.Errorf("%s\nagain: %s\nthe plan:\n%s\nthe requests:\n%s", wrong, again, p, transcript)
 	smallest, found := p, true
@@ -118,7 +71,7 @@ func report(t *testing.T, server *apiserver.Server, set *rules.Set, p plan, wron
 			if tries--; tries < 0 {
 				break
 			}
-			if now, requests := play(t, server, set, less); now != "" {
+			if now, requests := play(t, server, of, less); now != "" {
 				smallest, wrong, transcript, found = less, now, requests, true
 				break
 			}
@@ -136,23 +89,26 @@ func newServer(t *testing.T) *apiserver.Server {
 	return server
 }
 
-func load(t *testing.T, file string) *rules.Set {
+// load is what makes a workload of the text of rules.
+func load(t *testing.T) func(text string) *workload {
 	t.Helper()
-	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(file)}}, rules.Options{
-		DefaultNamespace: "shop", Schemas: schema.NewCatalog(builtin.Source()),
-	})
-	if set == nil {
-		t.Fatal(errs)
+	return func(text string) *workload {
+		set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(text)}}, rules.Options{
+			DefaultNamespace: "shop", Schemas: schema.NewCatalog(builtin.Source()),
+		})
+		if set == nil {
+			t.Fatal(errs)
+		}
+		return &workload{sets: []*rules.Set{set}}
 	}
-	return set
 }
 
 // play lives a world in a bubble, and says what is wrong with it in the end.
-func play(t *testing.T, server *apiserver.Server, set *rules.Set, p plan) (wrong, transcript string) {
+func play(t *testing.T, server *apiserver.Server, of *workload, p plan) (wrong, transcript string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := live(t, server, set, p, nil)
-		wrong = judge(w, calm(t, server, set, p))
+		w := live(t, server, of, p, nil)
+		wrong = judge(w, calm(t, server, of, p))
 		transcript = w.history.String()
 		for _, r := range w.replicas {
 			transcript += r.log.String()
@@ -161,35 +117,37 @@ func play(t *testing.T, server *apiserver.Server, set *rules.Set, p plan) (wrong
 	return wrong, transcript
 }
 
-// How long a world is left alone in the end: for what was disturbed to be put right, and for nothing to be done any more. A watch that has stalled
-// lasts up to ten minutes, and the next one may stall, too.
+// How long a world is left alone in the end: for what was disturbed to be put right, and for nothing to be done any more. A watch that has
+// stalled is given up after two minutes, and the next one may stall, too; what failed is tried again within five.
 const (
-	settling = 25 * time.Minute
-	quiet    = 10 * time.Minute
+	settling = 15 * time.Minute
+	quiet    = 5 * time.Minute
 )
 
 // live lives a world, in the way that a record has if there is one.
-func live(t *testing.T, server *apiserver.Server, set *rules.Set, p plan, record []*request) *World {
+func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record []*request) *World {
 	t.Helper()
 	do := func(err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	w, err := newWorld(server, set, p.choose(), p.faults)
+	w, err := newWorld(server, of, p.choose(), p.disturbances)
 	do(err)
 	w.record = record
 	do(w.run(t.Context(), p.replicas))
 	for _, s := range p.steps {
 		switch s.deed {
 		case crash:
-			w.at(s.value).line.crash()
+			w.at(s.value).crash([]time.Duration{0, 10 * time.Second, time.Minute, 3 * time.Minute}[s.value/3])
 		case restart:
-			w.at(s.value).stop()
+			w.at(s.value).current().stop()
 		case freeze:
-			w.at(s.value).line.freeze([]time.Duration{5 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute}[s.value/3])
+			w.at(s.value).current().line.freeze([]time.Duration{5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute}[s.value/3])
 		case compact:
 			w.stored.Compact()
+		case replace:
+			do(w.replace(s.value))
 		default:
 			do(w.do(t.Context(), s))
 		}
@@ -209,17 +167,23 @@ func live(t *testing.T, server *apiserver.Server, set *rules.Set, p plan, record
 }
 
 // calm is a world in which only the users did what they did, and a new program put all right afterwards.
-func calm(t *testing.T, server *apiserver.Server, set *rules.Set, p plan) *World {
+func calm(t *testing.T, server *apiserver.Server, of *workload, p plan) *World {
 	t.Helper()
 	do := func(err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	w, err := newWorld(server, set, p.choose(), nil)
+	w, err := newWorld(server, of, p.choose(), nil)
 	do(err)
 	for _, s := range p.steps {
-		do(w.do(t.Context(), s))
+		switch s.deed {
+		case crash, restart, freeze, compact: // Nothing of that.
+		case replace:
+			do(w.replace(s.value))
+		default:
+			do(w.do(t.Context(), s))
+		}
 	}
 	do(w.run(t.Context(), 1))
 	w.pass(settling)
@@ -238,18 +202,18 @@ func lots(seed uint64) {
 // TestReplay holds that a world goes the way of its record: the Go runtime draws by lot which of two timers of one moment is first, and in which
 // order a map is visited, so the seed alone does not say in which order requests come.
 func TestReplay(t *testing.T) {
-	server, set := newServer(t), load(t, ruleFile)
+	server, workload := newServer(t), children(load(t))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	again, worlds := 0, 0
 	for n := range uint64(*replays) {
-		p := drawn(*seed + n)
+		p := drawn(*seed+n, workload)
 		var record *history
 		lots(n)
-		synctest.Test(t, func(t *testing.T) { record = live(t, server, set, p, nil).history })
+		synctest.Test(t, func(t *testing.T) { record = live(t, server, workload, p, nil).history })
 		for range 10 {
 			var w *World
 			lots(n)
-			synctest.Test(t, func(t *testing.T) { w = live(t, server, set, p, record.all) })
+			synctest.Test(t, func(t *testing.T) { w = live(t, server, workload, p, record.all) })
 			worlds++
 			switch diff := cmp.Diff(strings.Split(record.String(), "\n"), strings.Split(w.history.String(), "\n")); {
 			case diff == "":

@@ -1,0 +1,245 @@
+package worlds
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The workload of Deployments with children has a rule of each kind that leaves something: a field, a field for a while, what is made once,
+// a child, a finalizer. A Deployment may leave the selection of the rule with the child. The second file lacks the two rules
+// that take back what they did.
+const (
+	childrenHead = `
+apiVersion: dyncontroller.dev/v1alpha1
+kind: RuleSet
+metadata: {name: world, namespace: shop}
+spec:
+  resources:
+    deployments: {group: apps, version: v1, resource: deployments}
+    configured: {group: apps, version: v1, resource: deployments, labelSelector: config!=no}
+    configmaps: {version: v1, resource: configmaps, labelSelector: made=yes}
+    runs: {version: v1, resource: podtemplates}
+  rules:
+  - name: least
+    watch: deployments
+    when: object.spec.replicas < 2
+    actions: [{patch: {merge: {spec: {replicas: 2}}}}]
+  - name: run
+    watch: deployments
+    with: {mine: {resource: runs, matchLabels: {of: "${object.metadata.uid}"}}}
+    when: len(mine) == 0
+    actions:
+    - create:
+        in: mine
+        owned: false
+        manifest:
+          metadata: {generateName: "${object.metadata.name}-", labels: {of: "${object.metadata.uid}"}}
+          template: {spec: {containers: [{name: main, image: main}]}}
+`
+	childrenRest = `
+  - name: paused
+    watch: deployments
+    when: object.metadata.labels?.paused == "true"
+    actions: [{patch: {merge: {spec: {paused: true}}, restore: true}}]
+  - name: config
+    watch: configured
+    with: {configs: {resource: configmaps, matchLabels: {of: "${object.metadata.name}"}}}
+    actions:
+    - apply:
+        resource: configmaps
+        prune: true
+        owned: false
+        manifest:
+          metadata: {name: "${object.metadata.name}", labels: {made: "yes", of: "${object.metadata.name}"}}
+          data: {replicas: "${string(object.spec.replicas)}"}
+    onDelete:
+      actions:
+      - forEach: {config: "${configs}"}
+        delete: {target: config}
+`
+)
+
+var (
+	deployments  = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	configmaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	podtemplates = schema.GroupVersionResource{Version: "v1", Resource: "podtemplates"}
+)
+
+// What users of Deployments with children do.
+const (
+	create   deed = "create"
+	scale    deed = "scale"
+	relabel  deed = "relabel"  // to one for which a rule changes something for a while, or back
+	reselect deed = "reselect" // out of the selection of a rule, or into it
+	remove   deed = "delete"
+	force    deed = "force" // the finalizers off
+	spoil    deed = "spoil" // what a rule has made
+)
+
+func children(files func(text string) *workload) *workload {
+	out := files(childrenHead + childrenRest)
+	out.name = "children"
+	out.sets = append(out.sets, files(childrenHead).sets...)
+	out.resources = []schema.GroupVersionResource{deployments, configmaps, podtemplates}
+	out.deeds = []deed{create, create, scale, relabel, reselect, remove, force, spoil}
+	out.do, out.look, out.judge = changeDeployments, lookAtDeployments, judgeChildren
+	return out
+}
+
+func changeDeployments(ctx context.Context, w *World, s step) error {
+	own, made := w.user.Resource(deployments).Namespace("shop"), w.user.Resource(configmaps).Namespace("shop")
+	odd := s.value%2 == 1
+	switch s.deed {
+	case create:
+		for range 60 { // A user waits until the one before is gone.
+			before, err := own.Get(ctx, s.name, metav1.GetOptions{})
+			if err != nil || before.GetDeletionTimestamp() == nil {
+				break
+			}
+			w.pass(time.Minute)
+		}
+		_, err := own.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": s.name},
+			"spec": map[string]any{"replicas": int64(s.value % 4)},
+		}}, metav1.CreateOptions{FieldManager: "user"})
+		return err //nolint:wrapcheck // See merge.
+	case scale:
+		return w.merge(ctx, deployments, s.name, `{"spec":{"replicas":%d}}`, s.value%4)
+	case relabel:
+		return w.merge(ctx, deployments, s.name, `{"metadata":{"labels":{"paused":"%t"}}}`, odd)
+	case reselect:
+		return w.merge(ctx, deployments, s.name, `{"metadata":{"labels":{"config":%q}}}`, map[bool]string{true: "yes", false: "no"}[odd])
+	case force:
+		return w.merge(ctx, deployments, s.name, `{"metadata":{"finalizers":null}}`)
+	case spoil:
+		if odd {
+			return made.Delete(ctx, s.name, metav1.DeleteOptions{}) //nolint:wrapcheck // See merge.
+		}
+		return w.merge(ctx, configmaps, s.name, `{"data":{"replicas":"many"}}`)
+	default: // remove
+		return own.Delete(ctx, s.name, metav1.DeleteOptions{}) //nolint:wrapcheck // See merge.
+	}
+}
+
+// lookAtDeployments leaves out what the API server numbers. Of the runs of a Deployment there is a number.
+func lookAtDeployments(seen map[string]any, resource string, object *unstructured.Unstructured, names map[types.UID]string) {
+	if resource == podtemplates.Resource {
+		if parent := names[types.UID(object.GetLabels()["of"])]; parent != "" { // Else it has outlived it.
+			runs, _ := seen["runs of "+parent].(int)
+			seen["runs of "+parent] = runs + 1
+		}
+		return
+	}
+	seen[resource+"/"+object.GetName()] = map[string]any{
+		"labels": object.GetLabels(), "annotations": object.GetAnnotations(), "finalizers": object.GetFinalizers(),
+		"spec": object.Object["spec"], "data": object.Object["data"], "going": object.GetDeletionTimestamp() != nil,
+	}
+}
+
+func judgeChildren(o *oracle) {
+	o.onceMade(podtemplates, func(r *request) string { return r.written.Metadata.Labels["of"] })
+	o.byThePresent()
+}
+
+// mostBehind is how old the copy of an object may be because of which another one is made or deleted.
+const mostBehind = 2 * time.Second
+
+// byThePresent holds that a child is only made for a Deployment that wants one and is held by a finalizer, and only deleted where its
+// Deployment wants none: when the request is carried out, or at a moment since it was sent, or before.
+func (o *oracle) byThePresent() {
+	parents, of := o.parents(), map[string]*parent{}
+	for _, r := range o.all {
+		name, is := r.to(configmaps)
+		if !is || r.as == user || !r.stored() {
+			continue
+		}
+		from, to := r.sent.Add(-mostBehind), r.at
+		if r.method == http.MethodDelete {
+			if p := of[name]; p != nil && p.wanting.throughout(from, to) {
+				o.accuse("deleted, and its Deployment wanted it: %s", r)
+			}
+			continue
+		}
+		p := parents[types.UID(r.written.Metadata.Labels["dyncontroller.dev/owner-uid"])]
+		of[cmp.Or(name, r.written.Metadata.Name)] = p
+		switch {
+		case r.code != http.StatusCreated:
+		case p == nil || !p.wanting.during(from, to):
+			o.accuse("made, and no Deployment wanted it: %s", r)
+		case !p.holding.during(from, to):
+			o.accuse("made, and its Deployment had no finalizer: %s", r)
+		}
+	}
+}
+
+// parent is when a Deployment wanted a child: it was there, not being deleted, selected, and the rule in effect; and when it had a
+// finalizer.
+type parent struct {
+	there, selected  bool
+	wanting, holding spans
+}
+
+// parents are all Deployments that there have been.
+func (o *oracle) parents() map[types.UID]*parent {
+	out, named, ruled := map[types.UID]*parent{}, map[string]*parent{}, true
+	for _, r := range o.all {
+		if r.method == reload {
+			ruled = r.path == "0"
+		}
+		if name, is := r.to(deployments); is && r.stored() {
+			metadata := r.written.Metadata
+			name = cmp.Or(name, metadata.Name)
+			p := named[name]
+			if r.method == http.MethodPost {
+				p = &parent{there: true}
+				out[metadata.UID], named[name] = p, p
+			}
+			if r.method == http.MethodDelete {
+				p.there = false
+			}
+			p.selected = metadata.Labels["config"] != "no"
+			p.holding.note(r.at, len(metadata.Finalizers) > 0)
+		}
+		for _, p := range out {
+			p.wanting.note(r.at, ruled && p.there && p.selected)
+		}
+	}
+	return out
+}
+
+// spans are when something was true, in order: from the even moments to the odd ones.
+type spans []time.Time
+
+// note adds what is true from a moment on.
+func (s *spans) note(at time.Time, is bool) {
+	if is != (len(*s)%2 == 1) {
+		*s = append(*s, at)
+	}
+}
+
+// throughout reports whether it was true all of a time, with its ends.
+func (s *spans) throughout(from, to time.Time) bool {
+	for i := 0; i < len(*s); i += 2 {
+		if (*s)[i].Before(from) && (i+1 == len(*s) || (*s)[i+1].After(to)) {
+			return true
+		}
+	}
+	return false
+}
+
+// during reports whether it was true at some moment of a time.
+func (s *spans) during(from, to time.Time) bool {
+	for i := 0; i < len(*s); i += 2 {
+		if !(*s)[i].After(to) && (i+1 == len(*s) || !(*s)[i+1].Before(from)) {
+			return true
+		}
+	}
+	return false
+}
