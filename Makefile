@@ -88,9 +88,9 @@ e2e-tenants: bin/cluster
 e2e-parity: bin/cluster
 	go test -trimpath -count=1 -timeout 20m -parallel 3 ./test/parity/...
 
-test-long: bin/cluster ## Run the long form of tests that make test runs in short: 100 kills, 50 changes of the leader; an hour
+test-long: bin/cluster ## Run the long form of tests that make test runs in short, and those of virtual time on the real control plane; two hours
 	go test -count=4 -run '^TestPredictable$$' ./pkg/engine
-	go test $(RACE) -count=1 -timeout 60m ./test/e2e -run '^(TestConfirmingIsShared|TestDryRunIsTheRunThatFollows|TestGenerateNameExactlyOnce|TestKills|TestQuarantine|TestReloads)$$' -args -long
+	go test $(RACE) -count=1 -timeout 120m -parallel 3 ./test/e2e -args -long -real
 	go test -trimpath -count=1 -timeout 60m ./test/mutation -run '^TestExamples$$' -args -long
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 	go test -trimpath -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long

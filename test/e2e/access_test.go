@@ -281,55 +281,56 @@ func TestAccessGroups(t *testing.T) {
 // TestAccessAccount holds what is told of an account that is missing, there, and another
 // one of the same name.
 func TestAccessAccount(t *testing.T) {
-	alongside(t)
-	e := newEstate(t)
-	account := types.NamespacedName{Namespace: e.namespace, Name: "rules"}
-	reviewer, err := access.NewReviewer(cluster(t).RESTConfig(), account)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	var told []access.Verdict
-	watcher := access.NewWatcher(reviewer, access.NewPace(), access.Intervals{}, clock.RealClock{}, func(v access.Verdict) {
-		mu.Lock()
-		defer mu.Unlock()
-		told = append(told, v)
-	})
-	watcher.Lead()
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer stop()
-	running.Go(func() { watcher.Run(ctx) })
-	becomes := func(what string, is func(access.Verdict) bool) (last access.Verdict) {
-		t.Helper()
-		watcher.Look()
-		eventually(t, what, func() bool {
+	virtually(t, func(t *testing.T) {
+		e := newEstate(t)
+		account := types.NamespacedName{Namespace: e.namespace, Name: "rules"}
+		reviewer, err := access.NewReviewer(cluster(t).RESTConfig(), account)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		var told []access.Verdict
+		watcher := access.NewWatcher(reviewer, access.NewPace(), access.Intervals{}, clock.RealClock{}, func(v access.Verdict) {
 			mu.Lock()
 			defer mu.Unlock()
-			if len(told) > 0 {
-				last = told[len(told)-1]
-			}
-			return is(last)
+			told = append(told, v)
 		})
-		return last
-	}
-	absent := func(v access.Verdict) bool {
-		return errors.Is(v.Account, access.ErrNoAccount) && v.UID == "" && v.Known
-	}
-	there := func(v access.Verdict) bool { return v.Account == nil && v.UID != "" && v.Known }
+		watcher.Lead()
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer stop()
+		running.Go(func() { watcher.Run(ctx) })
+		becomes := func(what string, is func(access.Verdict) bool) (last access.Verdict) {
+			t.Helper()
+			watcher.Look()
+			eventually(t, what, func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(told) > 0 {
+					last = told[len(told)-1]
+				}
+				return is(last)
+			})
+			return last
+		}
+		absent := func(v access.Verdict) bool {
+			return errors.Is(v.Account, access.ErrNoAccount) && v.UID == "" && v.Known
+		}
+		there := func(v access.Verdict) bool { return v.Account == nil && v.UID != "" && v.Known }
 
-	becomes("there is no account", absent)
-	e.account(t, "rules")
-	first := becomes("it is there", there)
-	e.dismiss(t, "rules")
-	becomes("it is gone", absent)
-	e.account(t, "rules")
-	second := becomes("another one is there", there)
-	e.dismiss(t, "rules")
-	e.account(t, "rules")
-	third := becomes("another one is there, at once", func(v access.Verdict) bool { return there(v) && v.UID != second.UID })
-	if first.Recreated || !second.Recreated || !third.Recreated || first.UID == second.UID {
-		t.Errorf("told of %v, %v, %v", first, second, third)
-	}
+		becomes("there is no account", absent)
+		e.account(t, "rules")
+		first := becomes("it is there", there)
+		e.dismiss(t, "rules")
+		becomes("it is gone", absent)
+		e.account(t, "rules")
+		second := becomes("another one is there", there)
+		e.dismiss(t, "rules")
+		e.account(t, "rules")
+		third := becomes("another one is there, at once", func(v access.Verdict) bool { return there(v) && v.UID != second.UID })
+		if first.Recreated || !second.Recreated || !third.Recreated || first.UID == second.UID {
+			t.Errorf("told of %v, %v, %v", first, second, third)
+		}
+	})
 }

@@ -113,20 +113,19 @@ func (f family) marks(t *testing.T) marks {
 const theirs = `{apiVersion: v1, kind: ConfigMap, metadata: {name: db-child}, data: {theirs: "yes"}}`
 
 func TestChildren(t *testing.T) {
-	alongside(t)
 	theirsIsThere := func(t *testing.T) func(string) {
 		return func(namespace string) { create(t, configmaps, namespace, theirs) }
 	}
 	ours := marks{Set: true, Rule: true, OwnerUID: true, Controller: "TidbCluster/db", Managed: true, Value: "db"}
 
-	t.Run("OwnerReferences", func(t *testing.T) {
+	runVirtually(t, "OwnerReferences", func(t *testing.T) {
 		f := newFamily(t, "owned: true", nil)
 		f.childMade(t)
 		if diff := cmp.Diff(ours, f.marks(t)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	})
-	t.Run("NotOwned", func(t *testing.T) {
+	runVirtually(t, "NotOwned", func(t *testing.T) {
 		f := newFamily(t, "owned: false", nil)
 		f.childMade(t)
 		want := ours
@@ -135,7 +134,7 @@ func TestChildren(t *testing.T) {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	})
-	t.Run("AdoptAndRelease", func(t *testing.T) {
+	runVirtually(t, "AdoptAndRelease", func(t *testing.T) {
 		f := newFamily(t, "adopt: true, prune: true", theirsIsThere(t))
 		f.childMade(t)
 		want := ours
@@ -149,7 +148,7 @@ func TestChildren(t *testing.T) {
 			t.Errorf("their value is %v", value)
 		}
 	})
-	t.Run("AdoptWholeAndRelease", func(t *testing.T) { // Nobody else owns a field any more, so what is released is all of managedFields.
+	runVirtually(t, "AdoptWholeAndRelease", func(t *testing.T) { // Nobody else owns a field any more, so what is released is all of managedFields.
 		f := newFamily(t, "adopt: true, prune: true", func(namespace string) {
 			object := &unstructured.Unstructured{Object: decode(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: db-child}, data: {of: somebody}}`)}
 			if _, err := client(t).Resource(configmaps).Namespace(namespace).
@@ -164,7 +163,7 @@ func TestChildren(t *testing.T) {
 		f.wants(t, "no")
 		eventually(t, "it is released, with its values", func() bool { return f.marks(t) == marks{Value: "db"} })
 	})
-	t.Run("ForeignIsRefused", func(t *testing.T) {
+	runVirtually(t, "ForeignIsRefused", func(t *testing.T) {
 		f := newFamily(t, "prune: true", theirsIsThere(t))
 		before := get(t, configmaps, f.namespace, "db-child").GetResourceVersion()
 		eventually(t, "an Event says so", func() bool { return len(f.refusals(t)) == 1 })
@@ -177,7 +176,7 @@ func TestChildren(t *testing.T) {
 			t.Errorf("events: %v", events)
 		}
 	})
-	t.Run("KeepLeavesWhatIsThere", func(t *testing.T) {
+	runVirtually(t, "KeepLeavesWhatIsThere", func(t *testing.T) {
 		f := newFamily(t, "existing: Keep", theirsIsThere(t))
 		before := get(t, configmaps, f.namespace, "db-child").GetResourceVersion()
 		f.seen(t, "kept")
@@ -190,7 +189,7 @@ func TestChildren(t *testing.T) {
 		deleteObject(t, configmaps, f.namespace, "db-child")
 		f.childMade(t)
 	})
-	t.Run("KeepMakesWhatIsNot", func(t *testing.T) {
+	runVirtually(t, "KeepMakesWhatIsNot", func(t *testing.T) {
 		f := newFamily(t, "existing: Keep", nil)
 		f.childMade(t)
 		edit(t, configmaps, f.namespace, "db-child", `{"data":{"of":"somebody"}}`)
@@ -199,7 +198,7 @@ func TestChildren(t *testing.T) {
 			t.Errorf("it was not left alone: %v", value)
 		}
 	})
-	t.Run("MadeAgain", func(t *testing.T) {
+	runVirtually(t, "MadeAgain", func(t *testing.T) {
 		f := newFamily(t, "owned: true", nil)
 		f.childMade(t)
 		deleteObject(t, configmaps, f.namespace, "db-child")
@@ -207,7 +206,7 @@ func TestChildren(t *testing.T) {
 		edit(t, configmaps, f.namespace, "db-child", `{"data":{"of":"somebody"}}`)
 		f.childMade(t)
 	})
-	t.Run("PruneWhenNotWanted", func(t *testing.T) {
+	runVirtually(t, "PruneWhenNotWanted", func(t *testing.T) {
 		f := newFamily(t, "prune: true", nil)
 		f.childMade(t)
 		f.wants(t, "no")
@@ -215,7 +214,7 @@ func TestChildren(t *testing.T) {
 		f.wants(t, "yes")
 		f.childMade(t)
 	})
-	t.Run("StaysWithoutPrune", func(t *testing.T) {
+	runVirtually(t, "StaysWithoutPrune", func(t *testing.T) {
 		f := newFamily(t, "prune: false", nil)
 		f.childMade(t)
 		f.wants(t, "no")
@@ -241,8 +240,8 @@ func (f family) refusals(t *testing.T) []string {
 // TestChildrenElsewhere holds that children are made for what cannot be their owner, or is in no namespace, and are
 // pruned by their labels once the parent is gone.
 func TestChildrenElsewhere(t *testing.T) {
-	alongside(t)
-	const text = `
+	virtually(t, func(t *testing.T) {
+		const text = `
 apiVersion: dyncontroller.dev/v1alpha1
 kind: ClusterRuleSet
 metadata: {name: elsewhere-HOME}
@@ -261,51 +260,52 @@ spec:
     actions:
     - apply: {resource: configmaps, manifest: {metadata: {name: inside, namespace: "${object.metadata.name}"}}}
 `
-	home, away := cluster(t).Namespace(t), cluster(t).Namespace(t)
-	tidbCluster(t, home, "db", "")
-	tidbCluster(t, home, "other", "")
-	parent := edit(t, namespacesGVR, "", away, fmt.Sprintf(`{"metadata":{"labels":{"parent":%q}}}`, home))
-	rules := rulesFile(t, home, strings.NewReplacer("HOME", home, "AWAY", away).Replace(text))
-	p := start(t, "--rules", rules)
-	for _, name := range []string{"db-away", "other-away", "inside"} {
-		eventually(t, name+" is made", func() bool { return exists(t, configmaps, away, name) })
-	}
-	references := get(t, configmaps, away, "inside").GetOwnerReferences()
-	if len(references) != 1 || references[0].UID != parent.GetUID() || references[0].Kind != "Namespace" {
-		t.Errorf("the owner of a child of a namespace is %v", references)
-	}
-	if references := get(t, configmaps, away, "db-away").GetOwnerReferences(); len(references) > 0 {
-		t.Errorf("an owner in another namespace: %v", references)
-	}
+		home, away := cluster(t).Namespace(t), cluster(t).Namespace(t)
+		tidbCluster(t, home, "db", "")
+		tidbCluster(t, home, "other", "")
+		parent := edit(t, namespacesGVR, "", away, fmt.Sprintf(`{"metadata":{"labels":{"parent":%q}}}`, home))
+		rules := rulesFile(t, home, strings.NewReplacer("HOME", home, "AWAY", away).Replace(text))
+		p := start(t, "--rules", rules)
+		for _, name := range []string{"db-away", "other-away", "inside"} {
+			eventually(t, name+" is made", func() bool { return exists(t, configmaps, away, name) })
+		}
+		references := get(t, configmaps, away, "inside").GetOwnerReferences()
+		if len(references) != 1 || references[0].UID != parent.GetUID() || references[0].Kind != "Namespace" {
+			t.Errorf("the owner of a child of a namespace is %v", references)
+		}
+		if references := get(t, configmaps, away, "db-away").GetOwnerReferences(); len(references) > 0 {
+			t.Errorf("an owner in another namespace: %v", references)
+		}
 
-	deleteObject(t, tidbclusters, home, "db")
-	eventually(t, "the child of a parent that is gone is pruned", func() bool { return !exists(t, configmaps, away, "db-away") })
-	p.wait(t)
-	// One that went while nobody looked.
-	deleteObject(t, tidbclusters, home, "other")
-	start(t, "--rules", rules)
-	eventually(t, "the child of a parent that went meanwhile is pruned", func() bool { return !exists(t, configmaps, away, "other-away") })
-	if !exists(t, configmaps, away, "inside") {
-		t.Error("the child of another rule is gone")
-	}
+		deleteObject(t, tidbclusters, home, "db")
+		eventually(t, "the child of a parent that is gone is pruned", func() bool { return !exists(t, configmaps, away, "db-away") })
+		p.wait(t)
+		// One that went while nobody looked.
+		deleteObject(t, tidbclusters, home, "other")
+		start(t, "--rules", rules)
+		eventually(t, "the child of a parent that went meanwhile is pruned", func() bool { return !exists(t, configmaps, away, "other-away") })
+		if !exists(t, configmaps, away, "inside") {
+			t.Error("the child of another rule is gone")
+		}
+	})
 }
 
 // TestGenerateNameExactlyOnce holds that children whose names nobody knows beforehand are made exactly once, although the
 // caches are late and answers get lost.
 func TestGenerateNameExactlyOnce(t *testing.T) {
-	alongside(t)
-	const late = 2 * time.Second
-	children := times(100, 200)
-	namespace := cluster(t).Namespace(t)
-	tidbCluster(t, namespace, "db", "")
-	creates := func(r proxy.Request) bool {
-		return r.Verb == "create" && r.Resource == "configmaps" && r.Namespace == namespace
-	}
-	p, args := proxied(t, proxy.All(
-		proxy.On(proxy.Request.Watches, proxy.Action{Delay: late}),
-		proxy.Every(7, creates, proxy.Action{Committed: proxy.Break}),
-	))
-	args = append(args, "--rules", rulesFile(t, namespace, fmt.Sprintf(`
+	virtually(t, func(t *testing.T) {
+		const late = 2 * time.Second
+		children := times(100, 200)
+		namespace := cluster(t).Namespace(t)
+		tidbCluster(t, namespace, "db", "")
+		creates := func(r proxy.Request) bool {
+			return r.Verb == "create" && r.Resource == "configmaps" && r.Namespace == namespace
+		}
+		p, args := proxied(t, proxy.All(
+			proxy.On(proxy.Request.Watches, proxy.Action{Delay: late}),
+			proxy.Every(7, creates, proxy.Action{Committed: proxy.Break}),
+		))
+		args = append(args, "--rules", rulesFile(t, namespace, fmt.Sprintf(`
 apiVersion: dyncontroller.dev/v1alpha1
 kind: RuleSet
 metadata: {name: many, namespace: NAMESPACE}
@@ -329,28 +329,29 @@ spec:
         in: children
         manifest: {metadata: {generateName: "${object.metadata.name}-", labels: {child: "yes", of: "${object.metadata.name}"}}}
 `, children)))
-	run := start(t, args...)
-	count := func() int { return len(names(t, configmaps, namespace, "child=yes")) }
-	within(t, 5*time.Minute, "all children are there", func() bool { return count() >= children })
-	edit(t, tidbclusters, namespace, "db", `{"metadata":{"labels":{"poke":"done"}}}`)
-	eventually(t, "the object is evaluated with all of them", func() bool {
-		return field(get(t, tidbclusters, namespace, "db"), "metadata", "labels", "seen") == "done"
-	})
-	run.wait(t)
+		run := start(t, args...)
+		count := func() int { return len(names(t, configmaps, namespace, "child=yes")) }
+		within(t, 5*time.Minute, "all children are there", func() bool { return count() >= children })
+		edit(t, tidbclusters, namespace, "db", `{"metadata":{"labels":{"poke":"done"}}}`)
+		eventually(t, "the object is evaluated with all of them", func() bool {
+			return field(get(t, tidbclusters, namespace, "db"), "metadata", "labels", "seen") == "done"
+		})
+		run.wait(t)
 
-	stored := func(r proxy.Request) bool { return creates(r) && r.Code == http.StatusCreated }
-	lost := func(r proxy.Request) bool { return creates(r) && r.Faulted }
-	if n, made := count(), p.Count(stored); n != children || made != children {
-		t.Errorf("%d children are there, %d were made; want %d", n, made, children)
-	}
-	if n := p.Count(lost); n < children/7 {
-		t.Errorf("only %d answers got lost: it proves nothing", n)
-	}
-	before := p.Last()
-	if output, code := once(t, args...); code != 0 {
-		t.Errorf("a second run ended with %d:\n%s", code, output)
-	}
-	if writes := p.Since(before, storing); len(writes) > 0 {
-		t.Errorf("a second run sent writes: %v", writes)
-	}
+		stored := func(r proxy.Request) bool { return creates(r) && r.Code == http.StatusCreated }
+		lost := func(r proxy.Request) bool { return creates(r) && r.Faulted }
+		if n, made := count(), p.Count(stored); n != children || made != children {
+			t.Errorf("%d children are there, %d were made; want %d", n, made, children)
+		}
+		if n := p.Count(lost); n < children/7 {
+			t.Errorf("only %d answers got lost: it proves nothing", n)
+		}
+		before := p.Last()
+		if output, code := once(t, args...); code != 0 {
+			t.Errorf("a second run ended with %d:\n%s", code, output)
+		}
+		if writes := p.Since(before, storing); len(writes) > 0 {
+			t.Errorf("a second run sent writes: %v", writes)
+		}
+	})
 }

@@ -10,7 +10,6 @@ import (
 // TestChildrenUnselected holds what becomes of a child whose name belongs to a ConfigMap that the selector of the rules
 // leaves out.
 func TestChildrenUnselected(t *testing.T) {
-	alongside(t)
 	selecting := func(t *testing.T, options string, there bool) family {
 		t.Helper()
 		rules := strings.NewReplacer("OPTIONS", options,
@@ -27,7 +26,7 @@ func TestChildrenUnselected(t *testing.T) {
 		return get(t, configmaps, f.namespace, "db-child").GetResourceVersion()
 	}
 
-	t.Run("ForeignIsRefused", func(t *testing.T) {
+	runVirtually(t, "ForeignIsRefused", func(t *testing.T) {
 		f := selecting(t, "prune: true", true)
 		before := version(t, f)
 		eventually(t, "an Event says so", func() bool { return len(f.refusals(t)) == 1 })
@@ -43,7 +42,7 @@ func TestChildrenUnselected(t *testing.T) {
 		f.seen(t, "gone")
 		f.childMade(t)
 	})
-	t.Run("KeepLeavesWhatIsThere", func(t *testing.T) {
+	runVirtually(t, "KeepLeavesWhatIsThere", func(t *testing.T) {
 		f := selecting(t, "existing: Keep", true)
 		before := version(t, f)
 		f.seen(t, "kept")
@@ -55,7 +54,7 @@ func TestChildrenUnselected(t *testing.T) {
 			t.Errorf("it is not silent: %v", events)
 		}
 	})
-	t.Run("OursIsHealed", func(t *testing.T) {
+	runVirtually(t, "OursIsHealed", func(t *testing.T) {
 		f := selecting(t, "prune: true", false)
 		f.childMade(t)
 		uid := get(t, configmaps, f.namespace, "db-child").GetUID()

@@ -136,7 +136,6 @@ func removeFile(t *testing.T, directory, name string) {
 // TestCleanupAfterRestart holds that nothing is left of rules that went while no process ran, but for values that were
 // to stay and children that were not to be pruned.
 func TestCleanupAfterRestart(t *testing.T) {
-	alongside(t)
 	for name, tc := range map[string]struct {
 		change func(t *testing.T, namespace, directory string)
 		more   []string
@@ -155,7 +154,7 @@ func TestCleanupAfterRestart(t *testing.T) {
 		},
 	} {
 		for _, mode := range []string{"run", "once"} {
-			t.Run(name+"/"+mode, func(t *testing.T) {
+			runVirtually(t, name+"/"+mode, func(t *testing.T) {
 				namespace, directory, args := footprints(t)
 				args = slices.Concat(args, tc.more, []string{"--rules", directory})
 				tc.change(t, namespace, directory)
@@ -180,7 +179,6 @@ func TestCleanupAfterRestart(t *testing.T) {
 
 // TestCleanupNever holds that what is not known to be gone for good is not cleaned up.
 func TestCleanupNever(t *testing.T) {
-	alongside(t)
 	for name, tc := range map[string]struct {
 		reason string
 		change func(t *testing.T, namespace, directory string)
@@ -245,7 +243,7 @@ func TestCleanupNever(t *testing.T) {
 			more:   []string{"--prune"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		runVirtually(t, name, func(t *testing.T) {
 			namespace, directory, args := footprints(t)
 			want := tracesIn(t, namespace)
 			tc.change(t, namespace, directory)
@@ -262,18 +260,19 @@ func TestCleanupNever(t *testing.T) {
 
 // TestCleanupNotByMistakeWhileRunning holds that a directory that is emptied under a running process cleans up nothing.
 func TestCleanupNotByMistakeWhileRunning(t *testing.T) {
-	alongside(t)
-	namespace, directory, args := footprints(t)
-	want := tracesIn(t, namespace)
-	p := start(t, slices.Concat(args, []string{"--prune", "--rules", directory})...)
-	eventually(t, "the process is at work", func() bool { return strings.Contains(p.output.String(), "starting") })
-	removeFile(t, directory, "one.yaml")
-	removeFile(t, directory, "two.yaml")
-	eventually(t, "the mistake is logged", func() bool { return strings.Contains(p.output.String(), "those from before stay in effect") })
-	deleteObject(t, configmaps, namespace, "pruned")
-	eventually(t, "the rules from before make it again", func() bool { return exists(t, configmaps, namespace, "pruned") })
-	p.wait(t)
-	if diff := cmp.Diff(want, tracesIn(t, namespace)); diff != "" {
-		t.Errorf("what is left (-want +got):\n%s", diff)
-	}
+	virtually(t, func(t *testing.T) {
+		namespace, directory, args := footprints(t)
+		want := tracesIn(t, namespace)
+		p := start(t, slices.Concat(args, []string{"--prune", "--rules", directory})...)
+		eventually(t, "the process is at work", func() bool { return strings.Contains(p.output.String(), "starting") })
+		removeFile(t, directory, "one.yaml")
+		removeFile(t, directory, "two.yaml")
+		eventually(t, "the mistake is logged", func() bool { return strings.Contains(p.output.String(), "those from before stay in effect") })
+		deleteObject(t, configmaps, namespace, "pruned")
+		eventually(t, "the rules from before make it again", func() bool { return exists(t, configmaps, namespace, "pruned") })
+		p.wait(t)
+		if diff := cmp.Diff(want, tracesIn(t, namespace)); diff != "" {
+			t.Errorf("what is left (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -48,7 +48,7 @@ func TestCRDStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got.Status); diff != "" || updated.GetGeneration() != set.GetGeneration() {
 		t.Errorf("generation %d (-sent +stored):\n%s", updated.GetGeneration(), diff)
 	}
-	if _, err := cluster(t).Kubectl(t.Context(), "wait", "--for=condition=Ready", "--timeout=30s", "ruleset/told"); err != nil {
+	if _, err := controlPlane(t).Kubectl(t.Context(), "wait", "--for=condition=Ready", "--timeout=30s", "ruleset/told"); err != nil {
 		t.Error(err)
 	}
 	showsColumns(t)
@@ -63,7 +63,7 @@ func showsColumns(t *testing.T) {
 		{"get dyncontroller", "NAME READY REASON RULES MATCHED ERRORS AGE ruleset.dyncontroller.dev/told True InEffect 2 3 1 "},
 		{"explain ruleset.spec.rules.when", "A condition; without it the rule always matches."},
 	} {
-		out, err := cluster(t).Kubectl(t.Context(), strings.Fields(tc.command)...)
+		out, err := controlPlane(t).Kubectl(t.Context(), strings.Fields(tc.command)...)
 		if shown := strings.Join(strings.Fields(out), " "); err != nil || !strings.Contains(shown, tc.want) {
 			t.Errorf("kubectl %s shows %q, want %q, err %v", tc.command, out, tc.want, err)
 		}

@@ -80,52 +80,54 @@ func forget(t *testing.T, gvr schema.GroupVersionResource, namespace, name strin
 // TestCRDExamples stores each example as an object, unchanged but for the ServiceAccount
 // that it must name there, and reads back what was sent.
 func TestCRDExamples(t *testing.T) {
-	alongside(t)
-	installOwnCRDs(t)
-	found, err := filepath.Glob(filepath.Join("..", "..", "examples", "rules", "*", "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored := 0
-	for _, path := range found {
-		data, err := os.ReadFile(path)
+	virtually(t, func(t *testing.T) {
+		installOwnCRDs(t)
+		found, err := filepath.Glob(filepath.Join("..", "..", "examples", "rules", "*", "*.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		set := decode(t, string(data))
-		if set["kind"] != "ClusterRuleSet" {
-			continue
+		stored := 0
+		for _, path := range found {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set := decode(t, string(data))
+			if set["kind"] != "ClusterRuleSet" {
+				continue
+			}
+			stored++
+			body, _ := set["spec"].(map[string]any)
+			body["serviceAccountName"], body["serviceAccountNamespace"] = "rules", "default"
+			want := runtime.DeepCopyJSONValue(body)
+			name := keep(t, v1alpha1.ClusterRuleSets(), "", set).GetName()
+			if diff := cmp.Diff(want, field(get(t, v1alpha1.ClusterRuleSets(), "", name), "spec")); diff != "" {
+				t.Errorf("%s (-sent +stored):\n%s", path, diff)
+			}
 		}
-		stored++
-		body, _ := set["spec"].(map[string]any)
-		body["serviceAccountName"], body["serviceAccountNamespace"] = "rules", "default"
-		want := runtime.DeepCopyJSONValue(body)
-		name := keep(t, v1alpha1.ClusterRuleSets(), "", set).GetName()
-		if diff := cmp.Diff(want, field(get(t, v1alpha1.ClusterRuleSets(), "", name), "spec")); diff != "" {
-			t.Errorf("%s (-sent +stored):\n%s", path, diff)
+		if stored < 3 {
+			t.Errorf("there are only %d sets", stored)
 		}
-	}
-	if stored < 3 {
-		t.Errorf("there are only %d sets", stored)
-	}
+	})
 }
 
 // TestCRDKeepsValuesAndTypos says that what no client may lose is stored as it was sent.
 func TestCRDKeepsValuesAndTypos(t *testing.T) {
-	alongside(t)
-	installOwnCRDs(t)
-	for name, text := range map[string]string{
-		"right": ruleSet("kept-right"),
-		"typo":  strings.Replace(ruleSet("kept-typo"), "when:", "whenn:", 1),
-		"empty": strings.Replace(ruleSet("kept-empty"), `when: object.spec.nodeName == "a"`, "when:", 1),
-	} {
-		set := decode(t, text)
-		want := runtime.DeepCopyJSONValue(set["spec"])
-		stored := keep(t, v1alpha1.RuleSets(), "default", set)
-		if diff := cmp.Diff(want, field(stored, "spec")); diff != "" {
-			t.Errorf("%s (-sent +stored):\n%s", name, diff)
+	virtually(t, func(t *testing.T) {
+		installOwnCRDs(t)
+		for name, text := range map[string]string{
+			"right": ruleSet("kept-right"),
+			"typo":  strings.Replace(ruleSet("kept-typo"), "when:", "whenn:", 1),
+			"empty": strings.Replace(ruleSet("kept-empty"), `when: object.spec.nodeName == "a"`, "when:", 1),
+		} {
+			set := decode(t, text)
+			want := runtime.DeepCopyJSONValue(set["spec"])
+			stored := keep(t, v1alpha1.RuleSets(), "default", set)
+			if diff := cmp.Diff(want, field(stored, "spec")); diff != "" {
+				t.Errorf("%s (-sent +stored):\n%s", name, diff)
+			}
 		}
-	}
+	})
 }
 
 // TestCRDRefuses holds what somebody reads who applies a set that cannot be right.
@@ -165,7 +167,7 @@ spec:
 	} {
 		path := filepath.Join(t.TempDir(), "set.yaml")
 		writeFile(t, path, tc.text)
-		_, err := cluster(t).Kubectl(t.Context(), "apply", "-f", path)
+		_, err := controlPlane(t).Kubectl(t.Context(), "apply", "-f", path)
 		// Kubectl writes each cause in a line of its own.
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: kubectl says %v, want %q", tc.reason, err, tc.want)
@@ -185,7 +187,7 @@ func TestCRDKubectlApply(t *testing.T) {
 			apply := func(text string) {
 				t.Helper()
 				writeFile(t, path, text)
-				if out, err := cluster(t).Kubectl(t.Context(), append([]string{"apply", "-f", path}, flags...)...); err != nil {
+				if out, err := controlPlane(t).Kubectl(t.Context(), append([]string{"apply", "-f", path}, flags...)...); err != nil {
 					t.Fatal(out, err)
 				}
 				if diff := cmp.Diff(decode(t, text)["spec"], field(get(t, v1alpha1.RuleSets(), "default", name), "spec")); diff != "" {
@@ -219,7 +221,7 @@ func TestCRDNullIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "set.yaml")
 	for i, text := range []string{ruleSet(name), strings.Replace(ruleSet(name), "none: null", `none: ""`, 1), ruleSet(name)} {
 		writeFile(t, path, text)
-		if out, err := cluster(t).Kubectl(t.Context(), "apply", "-f", path); err != nil {
+		if out, err := controlPlane(t).Kubectl(t.Context(), "apply", "-f", path); err != nil {
 			t.Fatal(out, err)
 		}
 		if i == 0 {

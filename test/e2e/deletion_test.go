@@ -77,7 +77,6 @@ func (h captive) edit(t *testing.T, patch string) {
 
 // TestFinalizers holds when a rule holds an object, and what makes it let go.
 func TestFinalizers(t *testing.T) {
-	alongside(t)
 	for name, change := range map[string]func(t *testing.T, h captive){
 		"Suspended":   func(t *testing.T, h captive) { h.rewrite(t, holdText("suspend: true", whenReleased)) },
 		"Audited":     func(t *testing.T, h captive) { h.rewrite(t, holdText("mode: Audit", whenReleased)) },
@@ -85,7 +84,7 @@ func TestFinalizers(t *testing.T) {
 		"WhenIsFalse": func(t *testing.T, h captive) { h.edit(t, `{"metadata":{"labels":{"hold":"no"}}}`) },
 		"Unselected":  func(t *testing.T, h captive) { h.edit(t, `{"metadata":{"labels":{"managed":"no"}}}`) },
 	} {
-		t.Run("ReleasedWhen"+name, func(t *testing.T) {
+		runVirtually(t, "ReleasedWhen"+name, func(t *testing.T) {
 			h := newCaptive(t, holdText("", whenReleased))
 			change(t, h)
 			eventually(t, "the finalizer is taken off", func() bool { return !h.isHeld(t) })
@@ -98,14 +97,14 @@ func TestFinalizers(t *testing.T) {
 			}
 		})
 	}
-	t.Run("HeldAgain", func(t *testing.T) {
+	runVirtually(t, "HeldAgain", func(t *testing.T) {
 		h := newCaptive(t, holdText("", whenReleased))
 		h.edit(t, `{"metadata":{"labels":{"hold":"no"}}}`)
 		eventually(t, "the finalizer is taken off", func() bool { return !h.isHeld(t) })
 		h.edit(t, `{"metadata":{"labels":{"hold":"yes"}}}`)
 		eventually(t, "the finalizer is put on again", func() bool { return h.isHeld(t) })
 	})
-	t.Run("HeldUntilDone", func(t *testing.T) {
+	runVirtually(t, "HeldUntilDone", func(t *testing.T) {
 		h := newCaptive(t, holdText("", whenReleased))
 		h.edit(t, `{"metadata":{"labels":{"poke":"living"}}}`)
 		eventually(t, "the ordinary action has run", func() bool { return h.note(t, "ordinary") == "living" })
@@ -123,7 +122,7 @@ func TestFinalizers(t *testing.T) {
 		}
 		h.release(t)
 	})
-	t.Run("HeldThoughWhenTurnsFalseWhileDeleting", func(t *testing.T) {
+	runVirtually(t, "HeldThoughWhenTurnsFalseWhileDeleting", func(t *testing.T) {
 		h := newCaptive(t, holdText("", whenReleased))
 		deleteObject(t, tidbclusters, h.namespace, "db")
 		h.edit(t, `{"metadata":{"labels":{"hold":"no","poke":"dying"}}}`)
@@ -133,7 +132,7 @@ func TestFinalizers(t *testing.T) {
 		}
 		h.release(t)
 	})
-	t.Run("DoneWithTheActions", func(t *testing.T) {
+	runVirtually(t, "DoneWithTheActions", func(t *testing.T) {
 		h := newCaptive(t, holdText("", ""))
 		deleteObject(t, tidbclusters, h.namespace, "db")
 		eventually(t, "it is gone", func() bool { return !exists(t, tidbclusters, h.namespace, "db") })
@@ -141,14 +140,14 @@ func TestFinalizers(t *testing.T) {
 			t.Errorf("it went without onDelete: %v", deleting)
 		}
 	})
-	t.Run("ReleasedWhenRemovedWhileDeleting", func(t *testing.T) {
+	runVirtually(t, "ReleasedWhenRemovedWhileDeleting", func(t *testing.T) {
 		h := newCaptive(t, holdText("", whenReleased))
 		deleteObject(t, tidbclusters, h.namespace, "db")
 		eventually(t, "onDelete has run", func() bool { return h.note(t, "deleting") == "none" })
 		h.rewrite(t, holdRules)
 		eventually(t, "it is gone", func() bool { return !exists(t, tidbclusters, h.namespace, "db") })
 	})
-	t.Run("OnlyReacts", func(t *testing.T) {
+	runVirtually(t, "OnlyReacts", func(t *testing.T) {
 		namespace := cluster(t).Namespace(t)
 		h := captive{namespace: namespace}
 		create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: db-note}}`)

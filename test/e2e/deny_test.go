@@ -73,72 +73,73 @@ func actingAs(t *testing.T, config *rest.Config) (e *engine.Engine, informers *i
 // list is not shown any more, other rules go on, nothing is taken for gone, and what has
 // happened meanwhile is seen afterwards. The engine stands by at first.
 func TestDeny(t *testing.T) {
-	alongside(t)
-	estate := newEstate(t)
-	account := estate.account(t, "bot")
-	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
-	others := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: verbs}
-	all := []rbacv1.PolicyRule{others, {APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs}}
-	estate.grant(t, "bot", all...)
-	set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(offspring, "NAMESPACE", estate.namespace))}},
-		rules.Options{Schemas: schema.NewCatalog(builtin.Source())})
-	if errs.Of(document.Mistake) != nil {
-		t.Fatal(errs.Render())
-	}
-	parent := func(name string) {
-		create(t, configmaps, estate.namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {role: parent}}}`, name))
-	}
-	service := func(name string) {
-		create(t, services, estate.namespace, fmt.Sprintf(`{apiVersion: v1, kind: Service, metadata: {name: %s}, spec: {ports: [{port: 1}]}}`, name))
-		eventually(t, "the rule marks "+name, func() bool { return get(t, services, estate.namespace, name).GetLabels()["seen"] == "yes" })
-	}
-	child := func(name string) bool { return exists(t, configmaps, estate.namespace, name+"-child") }
+	virtually(t, func(t *testing.T) {
+		estate := newEstate(t)
+		account := estate.account(t, "bot")
+		verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
+		others := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: verbs}
+		all := []rbacv1.PolicyRule{others, {APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs}}
+		estate.grant(t, "bot", all...)
+		set, errs := rules.Load([]document.File{{Name: "rules.yaml", Data: []byte(strings.ReplaceAll(offspring, "NAMESPACE", estate.namespace))}},
+			rules.Options{Schemas: schema.NewCatalog(builtin.Source())})
+		if errs.Of(document.Mistake) != nil {
+			t.Fatal(errs.Render())
+		}
+		parent := func(name string) {
+			create(t, configmaps, estate.namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {role: parent}}}`, name))
+		}
+		service := func(name string) {
+			create(t, services, estate.namespace, fmt.Sprintf(`{apiVersion: v1, kind: Service, metadata: {name: %s}, spec: {ports: [{port: 1}]}}`, name))
+			eventually(t, "the rule marks "+name, func() bool { return get(t, services, estate.namespace, name).GetLabels()["seen"] == "yes" })
+		}
+		child := func(name string) bool { return exists(t, configmaps, estate.namespace, name+"-child") }
 
-	e, informers := actingAs(t, impersonating(t, "system:serviceaccount:"+account.Namespace+":"+account.Name))
-	e.SetRules(set)
-	parent("first")
-	eventually(t, "the caches are warm", func() bool {
+		e, informers := actingAs(t, impersonating(t, "system:serviceaccount:"+account.Namespace+":"+account.Name))
+		e.SetRules(set)
+		parent("first")
+		eventually(t, "the caches are warm", func() bool {
+			for _, status := range informers.Status() {
+				if !status.Synced {
+					return false
+				}
+			}
+			return true
+		})
+		if child("first") {
+			t.Error("an engine that stands by has written")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { e.Run(ctx) })
+		defer running.Wait()
+		defer cancel()
+		eventually(t, "it works off what it has seen", func() bool { return child("first") })
+
+		estate.grant(t, "bot", others)
+		denied := map[informer.Key]error{}
 		for _, status := range informers.Status() {
-			if !status.Synced {
-				return false
+			if status.Key.GVR == configmaps {
+				denied[status.Key] = apierrors.NewForbidden(configmaps.GroupResource(), "", errors.New("may not list"))
 			}
 		}
-		return true
+		if e.Deny(denied); len(denied) != 2 {
+			t.Fatalf("denying %v", denied)
+		}
+		for _, status := range informers.Status() {
+			if _, is := denied[status.Key]; is && (status.Synced || !apierrors.IsForbidden(status.Err) || len(informers.Names(status.Key)) > 0) {
+				t.Errorf("what is denied shows %v, and the status is %+v", informers.Names(status.Key), status)
+			}
+		}
+		deleteObject(t, configmaps, estate.namespace, "first")
+		parent("second")
+		service("meanwhile")
+		if !child("first") || child("second") {
+			t.Errorf("a rule acted on what it may not see: there are %v", names(t, configmaps, estate.namespace, "role=child"))
+		}
+
+		estate.grant(t, "bot", all...)
+		e.Deny(nil)
+		eventually(t, "it sees what has happened meanwhile", func() bool { return child("second") && !child("first") })
+		service("afterwards")
 	})
-	if child("first") {
-		t.Error("an engine that stands by has written")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { e.Run(ctx) })
-	defer running.Wait()
-	defer cancel()
-	eventually(t, "it works off what it has seen", func() bool { return child("first") })
-
-	estate.grant(t, "bot", others)
-	denied := map[informer.Key]error{}
-	for _, status := range informers.Status() {
-		if status.Key.GVR == configmaps {
-			denied[status.Key] = apierrors.NewForbidden(configmaps.GroupResource(), "", errors.New("may not list"))
-		}
-	}
-	if e.Deny(denied); len(denied) != 2 {
-		t.Fatalf("denying %v", denied)
-	}
-	for _, status := range informers.Status() {
-		if _, is := denied[status.Key]; is && (status.Synced || !apierrors.IsForbidden(status.Err) || len(informers.Names(status.Key)) > 0) {
-			t.Errorf("what is denied shows %v, and the status is %+v", informers.Names(status.Key), status)
-		}
-	}
-	deleteObject(t, configmaps, estate.namespace, "first")
-	parent("second")
-	service("meanwhile")
-	if !child("first") || child("second") {
-		t.Errorf("a rule acted on what it may not see: there are %v", names(t, configmaps, estate.namespace, "role=child"))
-	}
-
-	estate.grant(t, "bot", all...)
-	e.Deny(nil)
-	eventually(t, "it sees what has happened meanwhile", func() bool { return child("second") && !child("first") })
-	service("afterwards")
 }

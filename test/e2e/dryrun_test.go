@@ -21,10 +21,8 @@ import (
 // TestDryRunIsTheRunThatFollows holds that both dry runs tell what the run after them does: the same objects, the same
 // kinds of change, the same counts, clean-up included; and that diff shows each object as it was and as it is then. Each generated state of cluster and rules has a seed of its own.
 func TestDryRunIsTheRunThatFollows(t *testing.T) {
-	alongside(t)
 	for seed := range uint64(times(20, 100)) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
+		runVirtually(t, fmt.Sprint(seed), func(t *testing.T) {
 			s := &dryRunState{random: rand.New(rand.NewPCG(seed, 16)), namespace: cluster(t).Namespace(t), rules: map[string]string{}}
 			directory := t.TempDir()
 			args := []string{"--namespace", s.namespace, "--instance", s.namespace, "--rules", directory}
@@ -311,7 +309,7 @@ func (s *dryRunState) diff(t *testing.T, args ...string) map[string]difference {
 	var out, errOut buffer
 	code := cli.Run(t.Context(), cli.Process{
 		Args:  append([]string{"diff", "--kubeconfig", cluster(t).Kubeconfig(), "--output=json"}, args...),
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut, Version: "test",
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut, Version: "test", Transport: transport(t),
 	})
 	var shown struct{ Changes []difference }
 	if err := json.Unmarshal([]byte(out.String()), &shown); err != nil || code > 1 || (code == 1) != (len(shown.Changes) > 0) {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
@@ -149,12 +150,20 @@ func (e *evaluations) expect(t *testing.T, c change, barrier func() []string) {
 // proxied starts a proxy to the test's cluster and returns the arguments by which a process goes through it.
 func proxied(t *testing.T, fault proxy.Fault) (*proxy.Proxy, []string) {
 	t.Helper()
-	config := cluster(t).RESTConfig()
-	p, err := proxy.Start(context.WithoutCancel(t.Context()), config, proxy.Options{Fault: fault})
+	c := cluster(t)
+	options := proxy.Options{Fault: fault}
+	s, isSimulated := c.(*simulated)
+	if isSimulated {
+		options.Host = "proxy-" + rand.String(5)
+	}
+	p, err := proxy.Start(context.WithoutCancel(t.Context()), c.RESTConfig(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Stop)
+	if isSimulated {
+		s.add(options.Host, p.RESTConfig().Transport)
+	}
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := p.WriteKubeconfig(path); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func TestExamplesSampleController(t *testing.T) {
 		return field(get(t, deployments, namespace, "first-deployment"), "spec", "replicas") == int64(2)
 	})
 	status := `{"status":{"replicas":2,"updatedReplicas":2,"readyReplicas":2,"availableReplicas":2}}`
-	if _, err := cluster(t).Kubectl(t.Context(), "patch", "deployment", "first-deployment", "-n", namespace,
+	if _, err := controlPlane(t).Kubectl(t.Context(), "patch", "deployment", "first-deployment", "-n", namespace,
 		"--subresource=status", "--type=merge", "-p", status); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func explain(t *testing.T, namespace, path string, args ...string) (stdout, stde
 	} else {
 		command = append(command, "--rules", path)
 	}
-	code = cli.Run(t.Context(), cli.Process{Args: command, Stdin: strings.NewReader(""), Stdout: out, Stderr: errOut, Version: "test"})
+	code = cli.Run(t.Context(), cli.Process{Args: command, Stdin: strings.NewReader(""), Stdout: out, Stderr: errOut, Version: "test", Transport: transport(t)})
 	return out.String(), errOut.String(), code
 }
 
@@ -108,26 +108,27 @@ func TestExplainLive(t *testing.T) {
 // TestExplainRulesFromCluster holds that rules may be those of set objects, and that one
 // that is refused does not hide the others.
 func TestExplainRulesFromCluster(t *testing.T) {
-	alongside(t)
-	installOwnCRDs(t)
-	namespace := cluster(t).Namespace(t)
-	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}")
-	const set = `{apiVersion: dyncontroller.dev/v1alpha1, kind: RuleSet, metadata: {name: NAME}, spec: {serviceAccountName: default,
+	virtually(t, func(t *testing.T) {
+		installOwnCRDs(t)
+		namespace := cluster(t).Namespace(t)
+		create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}")
+		const set = `{apiVersion: dyncontroller.dev/v1alpha1, kind: RuleSet, metadata: {name: NAME}, spec: {serviceAccountName: default,
 		resources: {configmaps: {version: v1, resource: configmaps}},
 		rules: [{name: RULE, watch: WATCH, when: "object.data?.a == '1'", actions: [{event: {reason: A, message: a}}]}]}}`
-	for _, named := range []*strings.Replacer{
-		strings.NewReplacer("NAME", "good", "RULE", "works", "WATCH", "configmaps"), strings.NewReplacer("NAME", "bad", "RULE", "wrong", "WATCH", "configmps"),
-	} {
-		keep(t, v1alpha1.RuleSets(), namespace, decode(t, named.Replace(set)))
-	}
-	stdout, stderr, code := explain(t, namespace, "", namespace+"/good/works", "configmaps/web")
-	if code != 0 || !strings.Contains(stdout, "result  not matched: object.data?.a == '1' is false") {
-		t.Errorf("it ended with %d:\n%s%s", code, stdout, stderr)
-	}
-	stdout, stderr, code = explain(t, namespace, "", namespace+"/bad/wrong", "configmaps/web")
-	if code != 1 || !strings.Contains(stderr, "there is no rule") || !strings.Contains(stderr, `no resource "configmps" is declared`) {
-		t.Errorf("it ended with %d:\n%s%s", code, stdout, stderr)
-	}
+		for _, named := range []*strings.Replacer{
+			strings.NewReplacer("NAME", "good", "RULE", "works", "WATCH", "configmaps"), strings.NewReplacer("NAME", "bad", "RULE", "wrong", "WATCH", "configmps"),
+		} {
+			keep(t, v1alpha1.RuleSets(), namespace, decode(t, named.Replace(set)))
+		}
+		stdout, stderr, code := explain(t, namespace, "", namespace+"/good/works", "configmaps/web")
+		if code != 0 || !strings.Contains(stdout, "result  not matched: object.data?.a == '1' is false") {
+			t.Errorf("it ended with %d:\n%s%s", code, stdout, stderr)
+		}
+		stdout, stderr, code = explain(t, namespace, "", namespace+"/bad/wrong", "configmaps/web")
+		if code != 1 || !strings.Contains(stderr, "there is no rule") || !strings.Contains(stderr, `no resource "configmps" is declared`) {
+			t.Errorf("it ended with %d:\n%s%s", code, stdout, stderr)
+		}
+	})
 }
 
 // TestExplainForbidden holds that it is said what the ServiceAccount of a set may not do.
@@ -169,43 +170,44 @@ spec:
 // TestExplainSecrets holds that the value of a Secret is told nowhere, by none of the rules
 // that have it go every way that it can.
 func TestExplainSecrets(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	create(t, secrets, namespace, canarySecret)
-	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: told, labels: {told: 'yes'}}, data: {copy: it is canary-in-a-mine}}")
-	path := rulesFile(t, namespace, tellsSecrets+`
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		create(t, secrets, namespace, canarySecret)
+		create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: told, labels: {told: 'yes'}}, data: {copy: it is canary-in-a-mine}}")
+		path := rulesFile(t, namespace, tellsSecrets+`
   - name: watches
     watch: secrets
     when: object.data?.password != nil && fromBase64(object.data.password) != "x" && object.metadata.name == "login"
     actions:
     - patch: {merge: {metadata: {annotations: {copy: "${fromBase64(object.data.password)}"}}, stringData: {more: "${object.data.key}"}}}
 `)
-	told := 0
-	for _, rule := range []string{"copies", "fails", "unknown-field", "invalid-label", "audits", "fails-on-the-copy", "watches"} {
-		object := "configmaps/told"
-		if rule == "watches" {
-			object = "secret/login"
+		told := 0
+		for _, rule := range []string{"copies", "fails", "unknown-field", "invalid-label", "audits", "fails-on-the-copy", "watches"} {
+			object := "configmaps/told"
+			if rule == "watches" {
+				object = "secret/login"
+			}
+			for _, format := range []string{"tree", "json"} {
+				stdout, stderr, _ := explain(t, namespace, path, rule, object, "-o", format)
+				output := stdout + stderr
+				tellsNone(t, fmt.Sprintf("explain %s as %s", rule, format), output)
+				if !strings.Contains(output, rule) {
+					t.Errorf("nothing is told of %s:\n%s", rule, output)
+				}
+				if strings.Contains(output, trace.Masked) {
+					told++
+				}
+			}
 		}
 		for _, format := range []string{"tree", "json"} {
-			stdout, stderr, _ := explain(t, namespace, path, rule, object, "-o", format)
-			output := stdout + stderr
-			tellsNone(t, fmt.Sprintf("explain %s as %s", rule, format), output)
-			if !strings.Contains(output, rule) {
-				t.Errorf("nothing is told of %s:\n%s", rule, output)
-			}
-			if strings.Contains(output, trace.Masked) {
-				told++
+			stdout, stderr, _ := explain(t, namespace, path, "configmaps/told", "-o", format)
+			tellsNone(t, "explain of all rules as "+format, stdout+stderr)
+			if !strings.Contains(stdout, "copies") || strings.Contains(stdout, "watches (") || !strings.Contains(stdout, trace.Masked) {
+				t.Errorf("of all rules it tells %s%s", stdout, stderr)
 			}
 		}
-	}
-	for _, format := range []string{"tree", "json"} {
-		stdout, stderr, _ := explain(t, namespace, path, "configmaps/told", "-o", format)
-		tellsNone(t, "explain of all rules as "+format, stdout+stderr)
-		if !strings.Contains(stdout, "copies") || strings.Contains(stdout, "watches (") || !strings.Contains(stdout, trace.Masked) {
-			t.Errorf("of all rules it tells %s%s", stdout, stderr)
+		if told < 10 {
+			t.Errorf("of 14 explanations %d had something to mask", told)
 		}
-	}
-	if told < 10 {
-		t.Errorf("of 14 explanations %d had something to mask", told)
-	}
+	})
 }

@@ -71,47 +71,48 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 // TestConflict holds that a change by somebody else between snapshot and write
 // is never lost: the write is refused, and the next one is decided afresh.
 func TestConflict(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
-	before := requests(t)
-	var once sync.Once
-	var codes []int
-	startEngine(t, strings.ReplaceAll(guardrails, "NAMESPACE", namespace), func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			once.Do(func() {
-				// Somebody makes PD odd already, and sets a field of their own.
-				edit(t, tidbclusters, namespace, "basic", `{"spec":{"timezone":"UTC","pd":{"replicas":5}}}`)
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
+		before := requests(t)
+		var once sync.Once
+		var codes []int
+		startEngine(t, strings.ReplaceAll(guardrails, "NAMESPACE", namespace), func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(request *http.Request) (*http.Response, error) {
+				once.Do(func() {
+					// Somebody makes PD odd already, and sets a field of their own.
+					edit(t, tidbclusters, namespace, "basic", `{"spec":{"timezone":"UTC","pd":{"replicas":5}}}`)
+				})
+				response, err := next.RoundTrip(request)
+				if err == nil {
+					codes = append(codes, response.StatusCode)
+				}
+				return response, err
 			})
-			response, err := next.RoundTrip(request)
-			if err == nil {
-				codes = append(codes, response.StatusCode)
-			}
-			return response, err
 		})
-	})
-	eventually(t, "the rules have acted", func() bool {
-		return field(get(t, tidbclusters, namespace, "basic"), "spec", "tikv", "replicas") == int64(3)
-	})
-	object := get(t, tidbclusters, namespace, "basic")
-	if pd, zone := field(object, "spec", "pd", "replicas"), field(object, "spec", "timezone"); pd != int64(5) || zone != "UTC" {
-		t.Errorf("PD is %v, want their 5; the time zone is %v, want their UTC", pd, zone)
-	}
-	if version := field(object, "spec", "version"); version != "v8.5.5" {
-		t.Errorf("the version is %v, want the rule's v8.5.5", version)
-	}
-	patches := func(code string) int {
-		return requests(t).Since(before).Count(controlplane.Request{Verb: "PATCH", Resource: "tidbclusters", Code: code})
-	}
-	if conflicts, written := patches("409"), patches("200"); conflicts != 1 || written != 2 {
-		t.Errorf("want one 409, their write and one of the rules; have %d and %d (%v)", conflicts, written, codes)
-	}
-	eventually(t, "the events are there", func() bool { return len(listEvents(t, namespace)) == 2 })
-	for _, event := range listEvents(t, namespace) {
-		if event.Reason == "EvenPD" {
-			t.Errorf("an event tells of what the thrown away plan wanted: %s", event.Note)
+		eventually(t, "the rules have acted", func() bool {
+			return field(get(t, tidbclusters, namespace, "basic"), "spec", "tikv", "replicas") == int64(3)
+		})
+		object := get(t, tidbclusters, namespace, "basic")
+		if pd, zone := field(object, "spec", "pd", "replicas"), field(object, "spec", "timezone"); pd != int64(5) || zone != "UTC" {
+			t.Errorf("PD is %v, want their 5; the time zone is %v, want their UTC", pd, zone)
 		}
-	}
+		if version := field(object, "spec", "version"); version != "v8.5.5" {
+			t.Errorf("the version is %v, want the rule's v8.5.5", version)
+		}
+		patches := func(code string) int {
+			return requests(t).Since(before).Count(controlplane.Request{Verb: "PATCH", Resource: "tidbclusters", Code: code})
+		}
+		if conflicts, written := patches("409"), patches("200"); conflicts != 1 || written != 2 {
+			t.Errorf("want one 409, their write and one of the rules; have %d and %d (%v)", conflicts, written, codes)
+		}
+		eventually(t, "the events are there", func() bool { return len(listEvents(t, namespace)) == 2 })
+		for _, event := range listEvents(t, namespace) {
+			if event.Reason == "EvenPD" {
+				t.Errorf("an event tells of what the thrown away plan wanted: %s", event.Note)
+			}
+		}
+	})
 }
 
 // TestOutage holds that nothing is lost when etcd and the API server are killed
@@ -126,12 +127,12 @@ func TestOutage(t *testing.T) {
 	rules := rulesFile(t, namespace, guardrails)
 	p := start(t, "--rules", rules, "--workers", "2")
 	eventually(t, "some are repaired", func() bool { return countRepaired(t, namespace) > objects/10 })
-	if err := cluster(t).Kill(t.Context(), controlplane.APIServer, controlplane.Etcd); err != nil {
+	if err := controlPlane(t).Kill(t.Context(), controlplane.APIServer, controlplane.Etcd); err != nil {
 		t.Fatal(err)
 	}
 	// The engine must have met the outage before it ends.
 	eventually(t, "a request fails", func() bool { return strings.Contains(p.output.String(), "connection refused") })
-	if err := cluster(t).Restart(t.Context(), controlplane.Etcd, controlplane.APIServer); err != nil {
+	if err := controlPlane(t).Restart(t.Context(), controlplane.Etcd, controlplane.APIServer); err != nil {
 		t.Fatal(err)
 	}
 	if early := countRepaired(t, namespace); early == objects {
@@ -174,26 +175,27 @@ func countRepaired(t *testing.T, namespace string) int {
 // TestLostAnswer holds that a write that was stored, but whose answer never
 // came, is neither lost nor doubled, and told of.
 func TestLostAnswer(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
-	before := requests(t)
-	lost := false
-	startEngine(t, strings.ReplaceAll(guardrails, "NAMESPACE", namespace), func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			response, err := next.RoundTrip(request)
-			if lost || err != nil {
-				return response, err
-			}
-			lost = true
-			_ = response.Body.Close()
-			return nil, errors.New("the connection broke")
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
+		before := requests(t)
+		lost := false
+		startEngine(t, strings.ReplaceAll(guardrails, "NAMESPACE", namespace), func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(request *http.Request) (*http.Response, error) {
+				response, err := next.RoundTrip(request)
+				if lost || err != nil {
+					return response, err
+				}
+				lost = true
+				_ = response.Body.Close()
+				return nil, errors.New("the connection broke")
+			})
 		})
+		eventually(t, "it is repaired", func() bool { return repaired(t, namespace, "basic") == "" })
+		patches := requests(t).Since(before).Count(controlplane.Request{Verb: "PATCH", Resource: "tidbclusters", Code: "200"})
+		if patches != 1 {
+			t.Errorf("the object was written %d times, want once", patches)
+		}
+		eventually(t, "the events are there", func() bool { return len(listEvents(t, namespace)) == 3 })
 	})
-	eventually(t, "it is repaired", func() bool { return repaired(t, namespace, "basic") == "" })
-	patches := requests(t).Since(before).Count(controlplane.Request{Verb: "PATCH", Resource: "tidbclusters", Code: "200"})
-	if patches != 1 {
-		t.Errorf("the object was written %d times, want once", patches)
-	}
-	eventually(t, "the events are there", func() bool { return len(listEvents(t, namespace)) == 3 })
 }

@@ -122,10 +122,10 @@ const keepsOne = fightHead + `
 `
 
 func TestFightOfTwoRules(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	contested(t, namespace)
-	f := begin(t, namespace, fightHead+`
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		contested(t, namespace)
+		f := begin(t, namespace, fightHead+`
   - name: up
     watch: maps
     when: object.data?.size != "1"
@@ -135,16 +135,17 @@ func TestFightOfTwoRules(t *testing.T) {
     when: object.data?.size == "1"
     actions: [{patch: {merge: {data: {size: "2"}}}}]
 `)
-	f.expectNamed(2, "fight/up", "fight/down", "data.size", "contested")
-	f.expectSlow()
+		f.expectNamed(2, "fight/up", "fight/down", "data.size", "contested")
+		f.expectSlow()
+	})
 }
 
 func TestFightAcrossObjects(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	contested(t, namespace)
-	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: source, labels: {fight: source}}, data: {size: "2"}}`)
-	f := begin(t, namespace, fightHead+`
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		contested(t, namespace)
+		create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: source, labels: {fight: source}}, data: {size: "2"}}`)
+		f := begin(t, namespace, fightHead+`
   - name: here
     watch: maps
     when: object.data?.size != "1"
@@ -156,37 +157,40 @@ func TestFightAcrossObjects(t *testing.T) {
     when: other != nil && other.data?.size != object.data?.size
     actions: [{patch: {target: other, merge: {data: {size: "${object.data?.size ?? '0'}"}}}}]
 `)
-	f.expectNamed(2, "fight/here", "fight/there", "data.size", "contested")
-	f.expectSlow()
+		f.expectNamed(2, "fight/here", "fight/there", "data.size", "contested")
+		f.expectSlow()
+	})
 }
 
 func TestFightWithItself(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	contested(t, namespace)
-	f := begin(t, namespace, fightHead+`
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		contested(t, namespace)
+		f := begin(t, namespace, fightHead+`
   - name: counts
     watch: maps
     actions: [{patch: {merge: {data: {size: "${string(int(object.data?.size ?? '0') + 1)}"}}}}]
 `)
-	f.expectNamed(1, "fight/counts", "itself", "data.size", "contested")
-	f.expectSlow()
+		f.expectNamed(1, "fight/counts", "itself", "data.size", "contested")
+		f.expectSlow()
+	})
 }
 
 func TestFightWithScript(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	contested(t, namespace)
-	ctx, stop := context.WithCancel(t.Context())
-	var script sync.WaitGroup
-	script.Go(func() { undo(ctx, t, namespace) })
-	f := begin(t, namespace, keepsOne)
-	f.expectNamed(1, "fight/keeps-one", `"script"`, "data.size", "contested")
-	f.expectSlow()
-	stop()
-	script.Wait()
-	edit(t, configmaps, namespace, "contested", `{"data": {"size": "0"}}`) // What the script did last, and then no more.
-	eventually(t, "the object settles once the script is gone", func() bool { return f.value("size") == "1" })
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		contested(t, namespace)
+		ctx, stop := context.WithCancel(t.Context())
+		var script sync.WaitGroup
+		script.Go(func() { undo(ctx, t, namespace) })
+		f := begin(t, namespace, keepsOne)
+		f.expectNamed(1, "fight/keeps-one", `"script"`, "data.size", "contested")
+		f.expectSlow()
+		stop()
+		script.Wait()
+		edit(t, configmaps, namespace, "contested", `{"data": {"size": "0"}}`) // What the script did last, and then no more.
+		eventually(t, "the object settles once the script is gone", func() bool { return f.value("size") == "1" })
+	})
 }
 
 // undo does what a script does that knows better: whenever the object changes, it changes it back.

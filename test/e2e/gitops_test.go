@@ -161,19 +161,19 @@ func undoneUntilNamed(t *testing.T, namespace, manager string, replicas func() i
 
 // TestGitOpsRollout holds that a rollout whose field a tool takes back stops at its first wave, where healthy asks for the field.
 func TestGitOpsRollout(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	git := func(name string) string {
-		return fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {rolled: out}}, data: {level: "1"}}`, name)
-	}
-	maps := []string{"a", "b", "c"}
-	sync := func() {
-		for _, name := range maps {
-			flux{}.sync(t, configmaps, namespace, git(name))
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		git := func(name string) string {
+			return fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {rolled: out}}, data: {level: "1"}}`, name)
 		}
-	}
-	sync()
-	p := start(t, "--namespace", namespace, "--instance", namespace, "--rules", rulesFile(t, namespace, `
+		maps := []string{"a", "b", "c"}
+		sync := func() {
+			for _, name := range maps {
+				flux{}.sync(t, configmaps, namespace, git(name))
+			}
+		}
+		sync()
+		p := start(t, "--namespace", namespace, "--instance", namespace, "--rules", rulesFile(t, namespace, `
 apiVersion: dyncontroller.dev/v1alpha1
 kind: RuleSet
 metadata: {name: levels, namespace: NAMESPACE}
@@ -187,81 +187,83 @@ spec:
     rollout: {waves: [1], healthy: 'object.data?.level == "2"', soak: 1m, timeout: 10s}
     actions: [{patch: {merge: {data: {level: "2"}}}}]
 `))
-	level := func(name string) any { return field(get(t, configmaps, namespace, name), "data", "level") }
-	eventually(t, "it writes for the first", func() bool { return level("a") == "2" })
-	eventually(t, "it is paused", func() bool {
+		level := func(name string) any { return field(get(t, configmaps, namespace, name), "data", "level") }
+		eventually(t, "it writes for the first", func() bool { return level("a") == "2" })
+		eventually(t, "it is paused", func() bool {
+			sync()
+			return p.lines(0, "rule is paused", namespace+"/a") == 1
+		})
 		sync()
-		return p.lines(0, "rule is paused", namespace+"/a") == 1
-	})
-	sync()
-	for _, name := range maps {
-		if level(name) != "1" {
-			t.Errorf("%s has level %v, want that of git", name, level(name))
+		for _, name := range maps {
+			if level(name) != "1" {
+				t.Errorf("%s has level %v, want that of git", name, level(name))
+			}
 		}
-	}
+	})
 }
 
 // TestGitOpsSets holds what becomes of what a user changes by hand in a rule set that a tool delivers.
 func TestGitOpsSets(t *testing.T) {
-	alongside(t)
-	installOwnCRDs(t)
-	const (
-		resume  = `{"metadata": {"annotations": {"dyncontroller.dev/resume": "first"}}}`
-		audit   = `{"spec": {"mode": "Audit"}}`
-		suspend = `[{"op": "add", "path": "/spec/rules/0/suspend", "value": true}]`
-	)
-	for i, tc := range []struct {
-		reason     string
-		tool       gitTool
-		annotation string // of the set in git
-		by         string // field manager of the user, empty for the command suspend
-		patch      string // or the rule of the command, empty for the set
-		stays      bool
-	}{
-		{reason: "Flux takes back what kubectl annotate has written.", tool: flux{}, by: "kubectl-annotate", patch: resume},
-		{reason: "Flux takes back what kubectl patch has written.", tool: flux{}, by: "kubectl-patch", patch: audit},
-		{reason: "Flux leaves what another field manager has written.", tool: flux{}, by: "me", patch: audit, stays: true},
-		{reason: "Such as the command suspend.", tool: flux{}, stays: true},
-		{reason: "So it is with a rule: it is told by its name.", tool: flux{}, patch: "/first", stays: true},
-		{
-			reason: "With Merge, Flux leaves what kubectl has written.", tool: flux{}, annotation: "kustomize.toolkit.fluxcd.io/ssa: Merge",
-			by: "kubectl-annotate", patch: resume, stays: true,
-		},
-		{reason: "Argo CD leaves an annotation.", tool: argo{}, by: "kubectl-annotate", patch: resume, stays: true},
-		{reason: "Argo CD leaves a field.", tool: argo{}, by: "kubectl-patch", patch: audit, stays: true},
-		{reason: "So it is with the whole set.", tool: argo{}, stays: true},
-		{reason: "To Argo CD, the rules of a set are one list.", tool: argo{}, by: "kubectl-patch", patch: suspend},
-		{reason: "With server-side apply, they are told by their names.", tool: argo{serverSide: true}, by: "kubectl-patch", patch: suspend, stays: true},
-	} {
-		name := fmt.Sprint("delivered", i)
-		git := fmt.Sprintf(`{apiVersion: dyncontroller.dev/v1alpha1, kind: RuleSet, metadata: {name: %s, annotations: {%s}}, spec: {
+	virtually(t, func(t *testing.T) {
+		installOwnCRDs(t)
+		const (
+			resume  = `{"metadata": {"annotations": {"dyncontroller.dev/resume": "first"}}}`
+			audit   = `{"spec": {"mode": "Audit"}}`
+			suspend = `[{"op": "add", "path": "/spec/rules/0/suspend", "value": true}]`
+		)
+		for i, tc := range []struct {
+			reason     string
+			tool       gitTool
+			annotation string // of the set in git
+			by         string // field manager of the user, empty for the command suspend
+			patch      string // or the rule of the command, empty for the set
+			stays      bool
+		}{
+			{reason: "Flux takes back what kubectl annotate has written.", tool: flux{}, by: "kubectl-annotate", patch: resume},
+			{reason: "Flux takes back what kubectl patch has written.", tool: flux{}, by: "kubectl-patch", patch: audit},
+			{reason: "Flux leaves what another field manager has written.", tool: flux{}, by: "me", patch: audit, stays: true},
+			{reason: "Such as the command suspend.", tool: flux{}, stays: true},
+			{reason: "So it is with a rule: it is told by its name.", tool: flux{}, patch: "/first", stays: true},
+			{
+				reason: "With Merge, Flux leaves what kubectl has written.", tool: flux{}, annotation: "kustomize.toolkit.fluxcd.io/ssa: Merge",
+				by: "kubectl-annotate", patch: resume, stays: true,
+			},
+			{reason: "Argo CD leaves an annotation.", tool: argo{}, by: "kubectl-annotate", patch: resume, stays: true},
+			{reason: "Argo CD leaves a field.", tool: argo{}, by: "kubectl-patch", patch: audit, stays: true},
+			{reason: "So it is with the whole set.", tool: argo{}, stays: true},
+			{reason: "To Argo CD, the rules of a set are one list.", tool: argo{}, by: "kubectl-patch", patch: suspend},
+			{reason: "With server-side apply, they are told by their names.", tool: argo{serverSide: true}, by: "kubectl-patch", patch: suspend, stays: true},
+		} {
+			name := fmt.Sprint("delivered", i)
+			git := fmt.Sprintf(`{apiVersion: dyncontroller.dev/v1alpha1, kind: RuleSet, metadata: {name: %s, annotations: {%s}}, spec: {
 			serviceAccountName: rules, resources: {maps: {version: v1, resource: configmaps, labelSelector: none=none}},
 			rules: [{name: first, watch: maps, actions: [{patch: {merge: {data: {a: b}}}}]}]}}`, name, tc.annotation)
-		tc.tool.sync(t, v1alpha1.RuleSets(), "default", git)
-		forget(t, v1alpha1.RuleSets(), "default", name)
-		kind := types.MergePatchType
-		if strings.HasPrefix(tc.patch, "[") {
-			kind = types.JSONPatchType
+			tc.tool.sync(t, v1alpha1.RuleSets(), "default", git)
+			forget(t, v1alpha1.RuleSets(), "default", name)
+			kind := types.MergePatchType
+			if strings.HasPrefix(tc.patch, "[") {
+				kind = types.JSONPatchType
+			}
+			sets := client(t).Resource(v1alpha1.RuleSets()).Namespace("default")
+			if tc.by != "" {
+				must(sets.Patch(t.Context(), name, kind, []byte(tc.patch), metav1.PatchOptions{FieldManager: tc.by}))(t)
+			} else if _, stderr, code := command(t, "suspend", name+tc.patch, "--namespace", "default", "--kubeconfig", cluster(t).Kubeconfig()); code != 0 {
+				t.Fatalf("it ends with %d: %s", code, stderr)
+			}
+			tc.tool.sync(t, v1alpha1.RuleSets(), "default", git)
+			stays := false
+			text := string(encoded(t, must(sets.Get(t.Context(), name, metav1.GetOptions{}))(t)))
+			for _, changed := range []string{`"dyncontroller.dev/resume":"first"`, `"mode":"Audit"`, `"suspend":true`} {
+				stays = stays || strings.Contains(text, changed)
+			}
+			if stays != tc.stays {
+				t.Errorf("%s It stays: %t", tc.reason, stays)
+			}
+			if tc.tool.sync(t, v1alpha1.RuleSets(), "default", git) != nil {
+				t.Errorf("%s It is not in sync.", tc.reason)
+			}
 		}
-		sets := client(t).Resource(v1alpha1.RuleSets()).Namespace("default")
-		if tc.by != "" {
-			must(sets.Patch(t.Context(), name, kind, []byte(tc.patch), metav1.PatchOptions{FieldManager: tc.by}))(t)
-		} else if _, stderr, code := command(t, "suspend", name+tc.patch, "--namespace", "default", "--kubeconfig", cluster(t).Kubeconfig()); code != 0 {
-			t.Fatalf("it ends with %d: %s", code, stderr)
-		}
-		tc.tool.sync(t, v1alpha1.RuleSets(), "default", git)
-		stays := false
-		text := string(encoded(t, must(sets.Get(t.Context(), name, metav1.GetOptions{}))(t)))
-		for _, changed := range []string{`"dyncontroller.dev/resume":"first"`, `"mode":"Audit"`, `"suspend":true`} {
-			stays = stays || strings.Contains(text, changed)
-		}
-		if stays != tc.stays {
-			t.Errorf("%s It stays: %t", tc.reason, stays)
-		}
-		if tc.tool.sync(t, v1alpha1.RuleSets(), "default", git) != nil {
-			t.Errorf("%s It is not in sync.", tc.reason)
-		}
-	}
+	})
 }
 
 // TestGitOpsAutoscaler holds what Kubernetes' own HorizontalPodAutoscaler makes of rules.

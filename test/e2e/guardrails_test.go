@@ -87,7 +87,7 @@ func TestGuardrails(t *testing.T) {
 	}, seen); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	shown, err := cluster(t).Kubectl(t.Context(), "get", "events", "-n", namespace)
+	shown, err := controlPlane(t).Kubectl(t.Context(), "get", "events", "-n", namespace)
 	if err != nil || !strings.Contains(shown, "EvenPD") {
 		t.Errorf("kubectl shows %q, err %v", shown, err)
 	}

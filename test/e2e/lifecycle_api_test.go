@@ -132,7 +132,7 @@ func TestConversionFails(t *testing.T) {
 			Args: []string{
 				command, "--kubeconfig", cluster(t).Kubeconfig(), "--rules", rulesFile(t, namespace, d.rules("v2")), "--once", "--force", "--cache-sync-timeout", "10s",
 			},
-			Stdin: strings.NewReader(""), Stdout: output, Stderr: output, Version: "test",
+			Stdin: strings.NewReader(""), Stdout: output, Stderr: output, Version: "test", Transport: transport(t),
 		})
 		told := output.String()
 		if code != 2 || time.Since(began) > 30*time.Second || !strings.Contains(told, "it was not listed within 10s") ||

@@ -120,7 +120,7 @@ func TestNamespaceTerminates(t *testing.T) {
 	alongside(t)
 	namespace, going := cluster(t).Namespace(t), cluster(t).Namespace(t)
 	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: source, labels: {life: "yes"}}, data: {number: "1"}}`)
-	if err := cluster(t).DeleteNamespace(t.Context(), going); err != nil {
+	if err := controlPlane(t).DeleteNamespace(t.Context(), going); err != nil {
 		t.Fatal(err)
 	}
 	before := requests(t)

@@ -73,30 +73,31 @@ func (c *careful) stored() string {
 // TestLimitOfAFile holds that a rule of a file pauses at its limit, stays so after a
 // restart and with --once, and goes on when its document asks for it, or it changes.
 func TestLimitOfAFile(t *testing.T) {
-	alongside(t)
-	c := newCareful(t)
-	p := start(t, c.args...)
-	eventually(t, "it is paused, and that is stored", func() bool {
-		return strings.Contains(p.output.String(), "rule is paused") && strings.Contains(c.stored(), `"paused":[{`)
+	virtually(t, func(t *testing.T) {
+		c := newCareful(t)
+		p := start(t, c.args...)
+		eventually(t, "it is paused, and that is stored", func() bool {
+			return strings.Contains(p.output.String(), "rule is paused") && strings.Contains(c.stored(), `"paused":[{`)
+		})
+		if n := c.marked(); n != 2 {
+			t.Errorf("it has written to %d of %d, want 2", n, carefulObjects)
+		}
+		if code := p.wait(t); code != 0 {
+			t.Fatalf("ended with %d", code)
+		}
+
+		output, code := once(t, c.args...)
+		if n := c.marked(); n != 2 || code != 1 || !strings.Contains(output, "it has written for 2 of 8 objects in 10m, its limit is 25%") {
+			t.Errorf("after a restart it has written to %d, and ends with %d:\n%s", n, code, output)
+		}
+
+		p = start(t, c.args...)
+		c.write("25%", "mark")
+		eventually(t, "it goes on, and pauses again", func() bool { return c.marked() == 4 && strings.Contains(c.stored(), `"asked":true`) })
+		c.write("100%", "mark")
+		eventually(t, "it may write to all", func() bool { return c.marked() == carefulObjects && !strings.Contains(c.stored(), `"paused"`) })
+		if code := p.wait(t); code != 0 {
+			t.Errorf("ended with %d", code)
+		}
 	})
-	if n := c.marked(); n != 2 {
-		t.Errorf("it has written to %d of %d, want 2", n, carefulObjects)
-	}
-	if code := p.wait(t); code != 0 {
-		t.Fatalf("ended with %d", code)
-	}
-
-	output, code := once(t, c.args...)
-	if n := c.marked(); n != 2 || code != 1 || !strings.Contains(output, "it has written for 2 of 8 objects in 10m, its limit is 25%") {
-		t.Errorf("after a restart it has written to %d, and ends with %d:\n%s", n, code, output)
-	}
-
-	p = start(t, c.args...)
-	c.write("25%", "mark")
-	eventually(t, "it goes on, and pauses again", func() bool { return c.marked() == 4 && strings.Contains(c.stored(), `"asked":true`) })
-	c.write("100%", "mark")
-	eventually(t, "it may write to all", func() bool { return c.marked() == carefulObjects && !strings.Contains(c.stored(), `"paused"`) })
-	if code := p.wait(t); code != 0 {
-		t.Errorf("ended with %d", code)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
@@ -57,7 +58,9 @@ func times(short, inLong int) int {
 	return short
 }
 
+// TestMain has client-go not pause between the errors of all informers: a pause since an error of another virtual clock does not end.
 func TestMain(m *testing.M) {
+	utilruntime.ErrorHandlers = nil //nolint:reassign // It is a test.
 	os.Exit(planes.Main(m.Run))
 }
 
@@ -68,20 +71,37 @@ func alongside(t *testing.T) {
 	planes.Lend(t)
 }
 
-// cluster is the control plane of the test.
-func cluster(t *testing.T) *controlplane.ControlPlane {
+// cluster is that of the test.
+func cluster(t *testing.T) testCluster {
+	t.Helper()
+	if c, is := simulations.Load(t.Name()); is {
+		return c.(*simulated)
+	}
+	return controlPlane(t)
+}
+
+// controlPlane is that of a test which needs a real one.
+func controlPlane(t *testing.T) *controlplane.ControlPlane {
 	t.Helper()
 	return planes.Of(t)
 }
 
 func installCRDs(ctx context.Context, c *controlplane.ControlPlane) error {
-	module, err := controlplane.ModuleDir(ctx, controlplane.TidbOperator)
+	files, err := customResources(ctx)
 	if err != nil {
 		return err
 	}
+	return c.InstallCRDs(ctx, files...)
+}
+
+// customResources are the files of those that all tests have.
+func customResources(ctx context.Context) ([]string, error) {
+	module, err := controlplane.ModuleDir(ctx, controlplane.TidbOperator)
+	if err != nil {
+		return nil, err
+	}
 	folder := filepath.Join(module, "manifests", "crd", "v1")
-	return c.InstallCRDs(ctx,
-		filepath.Join(folder, "pingcap.com_tidbclusters.yaml"), filepath.Join(folder, "pingcap.com_tidbdashboards.yaml"))
+	return []string{filepath.Join(folder, "pingcap.com_tidbclusters.yaml"), filepath.Join(folder, "pingcap.com_tidbdashboards.yaml")}, nil
 }
 
 func client(t *testing.T) dynamic.Interface {

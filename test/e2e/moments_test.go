@@ -40,7 +40,6 @@ spec:
 // TestFailedPodsAfter10s holds that a Pod is deleted within a second of its moment, and not before it, with nothing but
 // the time to tell.
 func TestFailedPodsAfter10s(t *testing.T) {
-	planes.Lend(t) // Not beside others: it holds moments.
 	const age, late = 10 * time.Second, time.Second
 	for name, tc := range map[string]struct {
 		labels     string
@@ -51,7 +50,7 @@ func TestFailedPodsAfter10s(t *testing.T) {
 		"RelatedByCondition": {"{app: db}", `[{type: Ready, status: "False", lastTransitionTime: %q}]`},
 		"RelatedByAge":       {"{app: db}", "[]"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		runVirtually(t, name, func(t *testing.T) {
 			namespace := cluster(t).Namespace(t)
 			allowPods(t, namespace)
 			tidbCluster(t, namespace, "db", "")
@@ -110,27 +109,28 @@ spec:
 
 // TestForHolds holds that `for` waits for what a related object does, and begins again when that was interrupted.
 func TestForHolds(t *testing.T) {
-	planes.Lend(t) // Not beside others: it holds moments.
-	const hold, late = 5 * time.Second, time.Second
-	namespace := cluster(t).Namespace(t)
-	allowPods(t, namespace)
-	tidbCluster(t, namespace, "db", "")
-	pod(t, namespace, "db-0", "labels: {}")
-	start(t, "--rules", rulesFile(t, namespace, holding))
-	label := func(name string) any { return field(get(t, tidbclusters, namespace, "db"), "metadata", "labels", name) }
+	virtually(t, func(t *testing.T) {
+		const hold, late = 5 * time.Second, time.Second
+		namespace := cluster(t).Namespace(t)
+		allowPods(t, namespace)
+		tidbCluster(t, namespace, "db", "")
+		pod(t, namespace, "db-0", "labels: {}")
+		start(t, "--rules", rulesFile(t, namespace, holding))
+		label := func(name string) any { return field(get(t, tidbclusters, namespace, "db"), "metadata", "labels", name) }
 
-	editStatus(t, namespace, "db-0", "{status: {phase: Failed}}")
-	eventually(t, "it has held for a while", func() bool { return label("early") != nil })
-	editStatus(t, namespace, "db-0", "{status: {phase: Pending}}")
-	eventually(t, "the interruption is seen", func() bool { return label("reset") != nil })
-	again := time.Now()
-	editStatus(t, namespace, "db-0", "{status: {phase: Failed}}")
-	sent := time.Now()
-	eventually(t, "it has held for long", func() bool { return !exists(t, pods, namespace, "db-0") })
-	acted := time.Now()
-	if acted.Before(again.Add(hold)) || acted.After(sent.Add(hold+late)) {
-		t.Errorf("the rule acted %s after it began to hold again, want %s and at most %s more", acted.Sub(again), hold, late)
-	}
+		editStatus(t, namespace, "db-0", "{status: {phase: Failed}}")
+		eventually(t, "it has held for a while", func() bool { return label("early") != nil })
+		editStatus(t, namespace, "db-0", "{status: {phase: Pending}}")
+		eventually(t, "the interruption is seen", func() bool { return label("reset") != nil })
+		again := time.Now()
+		editStatus(t, namespace, "db-0", "{status: {phase: Failed}}")
+		sent := time.Now()
+		eventually(t, "it has held for long", func() bool { return !exists(t, pods, namespace, "db-0") })
+		acted := time.Now()
+		if acted.Before(again.Add(hold)) || acted.After(sent.Add(hold+late)) {
+			t.Errorf("the rule acted %s after it began to hold again, want %s and at most %s more", acted.Sub(again), hold, late)
+		}
+	})
 }
 
 // editStatus writes the status of a Pod as its kubelet would.

@@ -132,47 +132,48 @@ func inQuarantine(e *engine.Engine) []string {
 // TestQuarantine holds that objects of which each write is refused are listed, and nothing else, and that each is told of
 // once, while others go on.
 func TestQuarantine(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	count := times(250, 1000)
-	following(t, namespace, "poisoned", count, true)
-	following(t, namespace, "good", count, false)
-	s := &settling{}
-	e := engineOf(t, strings.ReplaceAll(followsRule, "NAMESPACE", namespace), engine.Options{Observer: s})
-	within(t, 3*time.Minute, "all are looked at", func() bool {
-		return len(e.Quarantined()) >= count && served(t, namespace, "0") == count
-	})
-	var want []string
-	for i := range count {
-		want = append(want, fmt.Sprintf("poisoned-%d", i))
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, inQuarantine(e)); diff != "" {
-		t.Errorf("in quarantine (-want +got):\n%s", diff)
-	}
-	within(t, time.Minute, "all are told of", func() bool { return len(listEvents(t, namespace)) >= count })
-	s.taken()
-	changeWanted(t, namespace, "good", 50, "1", 0)
-	within(t, time.Minute, "the good go on", func() bool { return served(t, namespace, "1") == 50 })
-	for name := range s.taken() {
-		if !strings.HasPrefix(name, "good-") {
-			t.Errorf("%s is said to have settled", name)
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		count := times(250, 1000)
+		following(t, namespace, "poisoned", count, true)
+		following(t, namespace, "good", count, false)
+		s := &settling{}
+		e := engineOf(t, strings.ReplaceAll(followsRule, "NAMESPACE", namespace), engine.Options{Observer: s})
+		within(t, 3*time.Minute, "all are looked at", func() bool {
+			return len(e.Quarantined()) >= count && served(t, namespace, "0") == count
+		})
+		var want []string
+		for i := range count {
+			want = append(want, fmt.Sprintf("poisoned-%d", i))
 		}
-	}
-	first := e.Quarantined()[0]
-	label := []byte(`{"metadata": {"labels": {"follows": "again"}}}`)
-	_, err := client(t).Resource(configmaps).Namespace(namespace).Patch(t.Context(), first.Key.Name, types.MergePatchType, label, metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	deleteObject(t, configmaps, namespace, fmt.Sprintf("poisoned-%d", count-1))
-	within(t, time.Minute, "a change is followed, and what is gone is not listed", func() bool {
-		now := e.Quarantined()
-		return len(now) == count-1 && now[0].Key == first.Key && now[0].Attempts > first.Attempts
+		slices.Sort(want)
+		if diff := cmp.Diff(want, inQuarantine(e)); diff != "" {
+			t.Errorf("in quarantine (-want +got):\n%s", diff)
+		}
+		within(t, time.Minute, "all are told of", func() bool { return len(listEvents(t, namespace)) >= count })
+		s.taken()
+		changeWanted(t, namespace, "good", 50, "1", 0)
+		within(t, time.Minute, "the good go on", func() bool { return served(t, namespace, "1") == 50 })
+		for name := range s.taken() {
+			if !strings.HasPrefix(name, "good-") {
+				t.Errorf("%s is said to have settled", name)
+			}
+		}
+		first := e.Quarantined()[0]
+		label := []byte(`{"metadata": {"labels": {"follows": "again"}}}`)
+		_, err := client(t).Resource(configmaps).Namespace(namespace).Patch(t.Context(), first.Key.Name, types.MergePatchType, label, metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deleteObject(t, configmaps, namespace, fmt.Sprintf("poisoned-%d", count-1))
+		within(t, time.Minute, "a change is followed, and what is gone is not listed", func() bool {
+			now := e.Quarantined()
+			return len(now) == count-1 && now[0].Key == first.Key && now[0].Attempts > first.Attempts
+		})
+		if got := len(listEvents(t, namespace)); got != count {
+			t.Errorf("%d Events, want one of each of %d objects", got, count)
+		}
 	})
-	if got := len(listEvents(t, namespace)); got != count {
-		t.Errorf("%d Events, want one of each of %d objects", got, count)
-	}
 }
 
 // served counts the objects that have what they want.
@@ -254,36 +255,37 @@ func TestQuarantineLatency(t *testing.T) {
 // TestRefusedAfterAnOutage holds that no rule gets into quarantine because an API server that has just started does not know yet who may
 // do what. It refuses whatever is asked, and knows it seconds later.
 func TestRefusedAfterAnOutage(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	writes := func(r proxy.Request) bool { return storing(r) && r.Resource == "configmaps" }
-	var down, starting atomic.Bool
-	way, flags := proxied(t, proxy.All(
-		proxy.On(func(proxy.Request) bool { return down.Load() }, proxy.Action{Before: proxy.Break}),
-		proxy.On(func(proxy.Request) bool { return starting.Load() }, proxy.Action{Before: proxy.Answer(http.StatusForbidden)}),
-	))
-	p := start(t, append(flags, "--rules", rulesFile(t, namespace, followsRule))...)
-	put := func(name string) {
-		create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {follows: ""}}, data: {wanted: "1"}}`, name))
-	}
-	written := func(name string) func() bool {
-		return func() bool { return field(get(t, configmaps, namespace, name), "data", "seen") == "1" }
-	}
-	put("first")
-	eventually(t, "it works", written("first"))
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		writes := func(r proxy.Request) bool { return storing(r) && r.Resource == "configmaps" }
+		var down, starting atomic.Bool
+		way, flags := proxied(t, proxy.All(
+			proxy.On(func(proxy.Request) bool { return down.Load() }, proxy.Action{Before: proxy.Break}),
+			proxy.On(func(proxy.Request) bool { return starting.Load() }, proxy.Action{Before: proxy.Answer(http.StatusForbidden)}),
+		))
+		p := start(t, append(flags, "--rules", rulesFile(t, namespace, followsRule))...)
+		put := func(name string) {
+			create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {follows: ""}}, data: {wanted: "1"}}`, name))
+		}
+		written := func(name string) func() bool {
+			return func() bool { return field(get(t, configmaps, namespace, name), "data", "seen") == "1" }
+		}
+		put("first")
+		eventually(t, "it works", written("first"))
 
-	before := way.Last()
-	down.Store(true)
-	put("a")
-	eventually(t, "a write gets no answer", func() bool { return len(way.Since(before, writes)) > 0 })
-	before = way.Last()
-	starting.Store(true)
-	down.Store(false)
-	eventually(t, "a write is refused", func() bool { return len(way.Since(before, writes)) > 0 })
-	<-time.After(breaker.Respite) // By then a rule that is refused is tried again.
-	starting.Store(false)
-	eventually(t, "it is written", written("a"))
-	if n := p.lines(0, "keeps failing and is in quarantine"); n > 0 {
-		t.Errorf("%d rules were in quarantine", n)
-	}
+		before := way.Last()
+		down.Store(true)
+		put("a")
+		eventually(t, "a write gets no answer", func() bool { return len(way.Since(before, writes)) > 0 })
+		before = way.Last()
+		starting.Store(true)
+		down.Store(false)
+		eventually(t, "a write is refused", func() bool { return len(way.Since(before, writes)) > 0 })
+		<-time.After(breaker.Respite) // By then a rule that is refused is tried again.
+		starting.Store(false)
+		eventually(t, "it is written", written("a"))
+		if n := p.lines(0, "keeps failing and is in quarantine"); n > 0 {
+			t.Errorf("%d rules were in quarantine", n)
+		}
+	})
 }

@@ -31,63 +31,65 @@ spec:
 // TestRecord holds that what rules decide in a cluster is what they decide in the test that is made of it, and that no
 // value of a Secret is in the test.
 func TestRecord(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	path := rulesFile(t, namespace, recordedRules)
-	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, labels: {watched: x}}}")
-	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: copied}, data: {password: hunter2-hunter2}}")
-	create(t, secrets, namespace, "{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: aHVudGVyMi1odW50ZXIy}}")
-	directory := t.TempDir()
-	stdout, stderr, code := onCluster(t, namespace, "record", "configmaps/web", "--rules", path, "--directory", directory)
-	if code != 0 || !strings.Contains(stdout, "1 passed, 0 failed, 0 in error") {
-		t.Fatalf("it ended with %d:\n%s%s", code, stdout, stderr)
-	}
-	written := map[string]string{}
-	err := filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		path := rulesFile(t, namespace, recordedRules)
+		create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, labels: {watched: x}}}")
+		create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: copied}, data: {password: hunter2-hunter2}}")
+		create(t, secrets, namespace, "{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: aHVudGVyMi1odW50ZXIy}}")
+		directory := t.TempDir()
+		stdout, stderr, code := onCluster(t, namespace, "record", "configmaps/web", "--rules", path, "--directory", directory)
+		if code != 0 || !strings.Contains(stdout, "1 passed, 0 failed, 0 in error") {
+			t.Fatalf("it ended with %d:\n%s%s", code, stdout, stderr)
+		}
+		written := map[string]string{}
+		err := filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			written[strings.TrimPrefix(path, directory+"/")] = string(data)
 			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		data, err := os.ReadFile(path)
-		written[strings.TrimPrefix(path, directory+"/")] = string(data)
-		return err
+		if related := written["fixtures/configmaps-web-related.yaml"]; !strings.Contains(related, "name: copied") || !strings.Contains(related, "name: login") {
+			t.Errorf("what the rules have read is not there: %v", written)
+		}
+		if golden := written["golden/as-recorded-of-configmaps-web.yaml"]; !strings.Contains(golden, "outcome: matched") || !strings.Contains(golden, "state: equal") {
+			t.Errorf("the decision is another one:\n%s", golden)
+		}
+		for name, text := range written {
+			if strings.Contains(text, "hunter2") || strings.Contains(text, "aHVudGVy") {
+				t.Errorf("%s tells a value of a Secret:\n%s", name, text)
+			}
+		}
+		for object, says := range map[string]string{"configmaps/nobody": "there is no configmaps", "pods/web": "there is no pods", "ns/" + namespace: "no rule watches namespaces"} {
+			if _, stderr, code := onCluster(t, namespace, "record", object, "--rules", path, "--directory", t.TempDir()); code != 2 || !strings.Contains(stderr, says) {
+				t.Errorf("of %s it ended with %d: %s", object, code, stderr)
+			}
+		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if related := written["fixtures/configmaps-web-related.yaml"]; !strings.Contains(related, "name: copied") || !strings.Contains(related, "name: login") {
-		t.Errorf("what the rules have read is not there: %v", written)
-	}
-	if golden := written["golden/as-recorded-of-configmaps-web.yaml"]; !strings.Contains(golden, "outcome: matched") || !strings.Contains(golden, "state: equal") {
-		t.Errorf("the decision is another one:\n%s", golden)
-	}
-	for name, text := range written {
-		if strings.Contains(text, "hunter2") || strings.Contains(text, "aHVudGVy") {
-			t.Errorf("%s tells a value of a Secret:\n%s", name, text)
-		}
-	}
-	for object, says := range map[string]string{"configmaps/nobody": "there is no configmaps", "pods/web": "there is no pods", "ns/" + namespace: "no rule watches namespaces"} {
-		if _, stderr, code := onCluster(t, namespace, "record", object, "--rules", path, "--directory", t.TempDir()); code != 2 || !strings.Contains(stderr, says) {
-			t.Errorf("of %s it ended with %d: %s", object, code, stderr)
-		}
-	}
 }
 
 // TestRecordUnanswered holds that what the API server does not answer is not recorded as absent.
 func TestRecordUnanswered(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	path := rulesFile(t, namespace, strings.NewReplacer(
-		"secrets: {version: v1, resource: secrets}", "secrets: {group: nobody.example.com, version: v1, resource: logins}", "fromBase64", "string",
-	).Replace(recordedRules))
-	create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, labels: {watched: x}}}")
-	directory := t.TempDir()
-	_, stderr, code := onCluster(t, namespace, "record", "configmaps/web", "--rules", path, "--directory", directory)
-	if code != 3 || !strings.Contains(stderr, "what rules read of the cluster cannot be recorded: ") {
-		t.Errorf("it ended with %d: %s", code, stderr)
-	}
-	if written, err := os.ReadDir(directory); err != nil || len(written) > 0 {
-		t.Errorf("it wrote %v, %v", written, err)
-	}
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		path := rulesFile(t, namespace, strings.NewReplacer(
+			"secrets: {version: v1, resource: secrets}", "secrets: {group: nobody.example.com, version: v1, resource: logins}", "fromBase64", "string",
+		).Replace(recordedRules))
+		create(t, configmaps, namespace, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, labels: {watched: x}}}")
+		directory := t.TempDir()
+		_, stderr, code := onCluster(t, namespace, "record", "configmaps/web", "--rules", path, "--directory", directory)
+		if code != 3 || !strings.Contains(stderr, "what rules read of the cluster cannot be recorded: ") {
+			t.Errorf("it ended with %d: %s", code, stderr)
+		}
+		if written, err := os.ReadDir(directory); err != nil || len(written) > 0 {
+			t.Errorf("it wrote %v, %v", written, err)
+		}
+	})
 }
 
 // TestInitLive holds that rules can begin with an object of a cluster, and the CRD that it has.
@@ -126,6 +128,6 @@ func onCluster(t *testing.T, namespace string, args ...string) (stdout, stderr s
 	t.Helper()
 	out, errOut := &buffer{}, &buffer{}
 	args = append(args, "--kubeconfig", cluster(t).Kubeconfig(), "--namespace", namespace)
-	code = cli.Run(t.Context(), cli.Process{Args: args, Stdin: strings.NewReader(""), Stdout: out, Stderr: errOut, Version: "test"})
+	code = cli.Run(t.Context(), cli.Process{Args: args, Stdin: strings.NewReader(""), Stdout: out, Stderr: errOut, Version: "test", Transport: transport(t)})
 	return out.String(), errOut.String(), code
 }

@@ -88,9 +88,8 @@ func ownerReferences(apiVersion, kind, name string, uid types.UID) string {
 
 // TestRelatedReevaluates holds that a change of a Pod evaluates, once, the TidbClusters that it concerns and no others.
 func TestRelatedReevaluates(t *testing.T) {
-	alongside(t)
 	for name, form := range forms {
-		t.Run(name, func(t *testing.T) {
+		runVirtually(t, name, func(t *testing.T) {
 			namespace := cluster(t).Namespace(t)
 			allowPods(t, namespace)
 			owners := uids{}

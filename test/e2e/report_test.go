@@ -15,7 +15,7 @@ func reported(t *testing.T, path string, args ...string) (stdout, stderr string,
 	var out, errOut buffer
 	code = cli.Run(t.Context(), cli.Process{
 		Args:  append([]string{"report", "--kubeconfig", cluster(t).Kubeconfig(), "--rules", path}, args...),
-		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut, Version: "test",
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut, Version: "test", Transport: transport(t),
 	})
 	return out.String(), errOut.String(), code
 }
@@ -48,17 +48,17 @@ func TestReport(t *testing.T) {
 	if err := os.WriteFile(file, []byte(reports), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := cluster(t).Kubectl(t.Context(), "apply", "-f", crds); err != nil {
+	if out, err := controlPlane(t).Kubectl(t.Context(), "apply", "-f", crds); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := cluster(t).Kubectl(t.Context(), "wait", "--for=condition=Established", "--timeout=60s", "crd/reports.openreports.io"); err != nil {
+	if out, err := controlPlane(t).Kubectl(t.Context(), "wait", "--for=condition=Established", "--timeout=60s", "crd/reports.openreports.io"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	eventually(t, "the API server takes the reports", func() bool {
-		_, err := cluster(t).Kubectl(t.Context(), "apply", "--server-side", "-f", file)
+		_, err := controlPlane(t).Kubectl(t.Context(), "apply", "--server-side", "-f", file)
 		return err == nil
 	})
-	out, err := cluster(t).Kubectl(t.Context(), "get", "report/dyncontroller", "--namespace", namespace, "-o", "jsonpath={.source} {.summary}")
+	out, err := controlPlane(t).Kubectl(t.Context(), "get", "report/dyncontroller", "--namespace", namespace, "-o", "jsonpath={.source} {.summary}")
 	if err != nil || !strings.HasPrefix(out, "dyncontroller {") || strings.Contains(out, `"fail":0`) {
 		t.Errorf("the report is %s: %v", out, err)
 	}

@@ -16,89 +16,89 @@ import (
 // or as other clients have left them: for generated sequences of rules that match and do not, other clients, rules that change, are suspended
 // or removed, and processes that are killed at any moment.
 func TestRestored(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	args := []string{"--namespace", namespace, "--instance", namespace, "--rules"}
-	const objects = 10
-	binary := program(t)
-	changed, pokes := 0, 0
-	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: poke}}`)
-	for round := range times(10, 100) {
-		g := rand.New(rand.NewPCG(uint64(round), 35)) //nolint:gosec // It is to be the same each time.
-		theirs := map[string]map[string]any{}         // spec as other clients have it
-		path := rulesFile(t, namespace, restoringRules(g))
-		name := func(i int) string { return fmt.Sprintf("r%d-%d", round, i) }
-		for i := range objects {
-			tidbCluster(t, namespace, name(i), fmt.Sprintf(`for: "%d"`, g.IntN(3)))
-			theirs[name(i)] = get(t, tidbclusters, namespace, name(i)).Object["spec"].(map[string]any)
-		}
-		var p *child
-		seen := func() { // Most of what came before is done then.
-			pokes++
-			edit(t, configmaps, namespace, "poke", fmt.Sprintf(`{"data":{"poke":"%d"}}`, pokes))
-			eventually(t, "the rules have acted", func() bool {
-				return field(get(t, configmaps, namespace, "poke"), "data", "seen") == fmt.Sprint(pokes)
-			})
-		}
-		for range 12 {
-			if p != nil && g.IntN(2) == 0 {
-				seen()
-			}
-			switch g.IntN(6) {
-			case 0:
-				writeFile(t, path, strings.ReplaceAll(restoringRules(g), "NAMESPACE", namespace))
-			case 1:
-				if p != nil {
-					p.kill(t)
-				}
-				p = launch(t, binary, append(args, path)...)
-			case 2, 3:
-				n := name(g.IntN(objects))
-				edit(t, tidbclusters, namespace, n, fmt.Sprintf(`{"metadata":{"labels":{"for":"%d"}}}`, g.IntN(3)))
-			default:
-				n := name(g.IntN(objects))
-				replicas := fmt.Sprint(10 + g.IntN(90))
-				patch := []string{
-					`{"spec":{"tikv":{"replicas":` + replicas + `}}}`, `{"spec":{"tidb":{"replicas":` + replicas + `}}}`,
-					`{"spec":{"nodeSelector":{"theirs":"` + replicas + `"}}}`, `{"spec":{"tolerations":[{"key":"` + replicas + `"}]}}`,
-				}[g.IntN(4)]
-				theirs[n] = edited(t, theirs[n], patch)
-				edit(t, tidbclusters, namespace, n, patch)
-			}
-		}
-		if p == nil {
-			p = launch(t, binary, append(args, path)...)
-		}
-		seen()
-		for i := range objects {
-			if get(t, tidbclusters, namespace, name(i)).GetAnnotations()[plan.RestoreAnnotation] != "" {
-				changed++
-			}
-		}
-		if g.IntN(2) == 0 { // The rules end with the objects that they match,
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		args := []string{"--namespace", namespace, "--instance", namespace, "--rules"}
+		const objects = 10
+		changed, pokes := 0, 0
+		create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: poke}}`)
+		for round := range times(10, 100) {
+			g := rand.New(rand.NewPCG(uint64(round), 35)) //nolint:gosec // It is to be the same each time.
+			theirs := map[string]map[string]any{}         // spec as other clients have it
+			path := rulesFile(t, namespace, restoringRules(g))
+			name := func(i int) string { return fmt.Sprintf("r%d-%d", round, i) }
 			for i := range objects {
-				edit(t, tidbclusters, namespace, name(i), `{"metadata":{"labels":{"for":"0"}}}`)
+				tidbCluster(t, namespace, name(i), fmt.Sprintf(`for: "%d"`, g.IntN(3)))
+				theirs[name(i)] = get(t, tidbclusters, namespace, name(i)).Object["spec"].(map[string]any)
 			}
-		} else { // or are removed while no process runs.
+			var p mortal
+			seen := func() { // Most of what came before is done then.
+				pokes++
+				edit(t, configmaps, namespace, "poke", fmt.Sprintf(`{"data":{"poke":"%d"}}`, pokes))
+				eventually(t, "the rules have acted", func() bool {
+					return field(get(t, configmaps, namespace, "poke"), "data", "seen") == fmt.Sprint(pokes)
+				})
+			}
+			for range 12 {
+				if p != nil && g.IntN(2) == 0 {
+					seen()
+				}
+				switch g.IntN(6) {
+				case 0:
+					writeFile(t, path, strings.ReplaceAll(restoringRules(g), "NAMESPACE", namespace))
+				case 1:
+					if p != nil {
+						p.kill(t)
+					}
+					p = startMortal(t, append(args, path)...)
+				case 2, 3:
+					n := name(g.IntN(objects))
+					edit(t, tidbclusters, namespace, n, fmt.Sprintf(`{"metadata":{"labels":{"for":"%d"}}}`, g.IntN(3)))
+				default:
+					n := name(g.IntN(objects))
+					replicas := fmt.Sprint(10 + g.IntN(90))
+					patch := []string{
+						`{"spec":{"tikv":{"replicas":` + replicas + `}}}`, `{"spec":{"tidb":{"replicas":` + replicas + `}}}`,
+						`{"spec":{"nodeSelector":{"theirs":"` + replicas + `"}}}`, `{"spec":{"tolerations":[{"key":"` + replicas + `"}]}}`,
+					}[g.IntN(4)]
+					theirs[n] = edited(t, theirs[n], patch)
+					edit(t, tidbclusters, namespace, n, patch)
+				}
+			}
+			if p == nil {
+				p = startMortal(t, append(args, path)...)
+			}
+			seen()
+			for i := range objects {
+				if get(t, tidbclusters, namespace, name(i)).GetAnnotations()[plan.RestoreAnnotation] != "" {
+					changed++
+				}
+			}
+			if g.IntN(2) == 0 { // The rules end with the objects that they match,
+				for i := range objects {
+					edit(t, tidbclusters, namespace, name(i), `{"metadata":{"labels":{"for":"0"}}}`)
+				}
+			} else { // or are removed while no process runs.
+				p.kill(t)
+				writeFile(t, path, strings.ReplaceAll(restoringRules(nil), "NAMESPACE", namespace))
+				p = startMortal(t, append(args, path)...)
+			}
+			for i := range objects {
+				eventually(t, name(i)+" is restored", func() bool {
+					return get(t, tidbclusters, namespace, name(i)).GetAnnotations()[plan.RestoreAnnotation] == ""
+				})
+				restored := get(t, tidbclusters, namespace, name(i)).Object["spec"]
+				if diff := cmp.Diff(theirs[name(i)], restored); diff != "" {
+					t.Errorf("round %d: without the rules, and with them (-want +got):\n%s", round, diff)
+				}
+				deleteObject(t, tidbclusters, namespace, name(i))
+			}
 			p.kill(t)
-			writeFile(t, path, strings.ReplaceAll(restoringRules(nil), "NAMESPACE", namespace))
-			p = launch(t, binary, append(args, path)...)
 		}
-		for i := range objects {
-			eventually(t, name(i)+" is restored", func() bool {
-				return get(t, tidbclusters, namespace, name(i)).GetAnnotations()[plan.RestoreAnnotation] == ""
-			})
-			restored := get(t, tidbclusters, namespace, name(i)).Object["spec"]
-			if diff := cmp.Diff(theirs[name(i)], restored); diff != "" {
-				t.Errorf("round %d: without the rules, and with them (-want +got):\n%s", round, diff)
-			}
-			deleteObject(t, tidbclusters, namespace, name(i))
+		if changed < 20 {
+			t.Errorf("rules had changed %d objects: too few to hold something", changed)
 		}
-		p.kill(t)
-	}
-	if changed < 20 {
-		t.Errorf("rules had changed %d objects: too few to hold something", changed)
-	}
+	})
 }
 
 // edited is what a merge patch makes of a spec.

@@ -3,6 +3,8 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +21,7 @@ type process struct {
 	done   chan struct{}
 	code   int // once done is closed
 	output *buffer
+	cut    chan struct{} // closed when a process of virtual time is killed
 }
 
 // buffer may be read while it is written.
@@ -44,14 +47,25 @@ func (b *buffer) String() string {
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &process{stop: cancel, done: make(chan struct{}), output: &buffer{}}
+	p := &process{stop: cancel, done: make(chan struct{}), output: &buffer{}, cut: make(chan struct{})}
 	command := []string{
 		"run", "--kubeconfig", cluster(t).Kubeconfig(), "--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--force",
+	}
+	carrier := transport(t)
+	if through := carrier; through != nil {
+		carrier = roundTripper(func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-p.cut:
+				return nil, errKilled
+			default:
+				return through.RoundTrip(r)
+			}
+		})
 	}
 	go func() {
 		defer close(p.done)
 		p.code = cli.Run(ctx, cli.Process{
-			Args: append(command, args...), Stdin: strings.NewReader(""), Stdout: p.output, Stderr: p.output, Version: "test",
+			Args: append(command, args...), Stdin: strings.NewReader(""), Stdout: p.output, Stderr: p.output, Version: "test", Transport: carrier,
 		})
 	}()
 	t.Cleanup(func() {
@@ -61,6 +75,27 @@ func start(t *testing.T, args ...string) *process {
 		}
 	})
 	return p
+}
+
+var errKilled = errors.New("the process has been killed")
+
+// mortal is a process that can be killed: from one moment to the next nothing that it sends arrives.
+type mortal interface{ kill(t *testing.T) }
+
+// startMortal starts one: in virtual time in this process, else of its own.
+func startMortal(t *testing.T, args ...string) mortal {
+	t.Helper()
+	if transport(t) != nil {
+		return start(t, args...)
+	}
+	return launch(t, program(t), args...)
+}
+
+// kill implements [mortal] in virtual time.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	close(p.cut)
+	p.wait(t)
 }
 
 // wait stops the process and returns its exit code.

@@ -28,9 +28,9 @@ spec:
 // TestScale holds that a subresource that answers with another kind of object does
 // not stop what else the rule wants.
 func TestScale(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	create(t, deployments, namespace, `
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		create(t, deployments, namespace, `
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web}
@@ -39,16 +39,17 @@ spec:
   paused: true # The Deployment controller stays out of it.
   selector: {matchLabels: {app: web}}
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}`)
-	rules := rulesFile(t, namespace, shrink)
-	if output, code := once(t, "--rules", rules); code != 0 {
-		t.Fatalf("ended with %d:\n%s", code, output)
-	}
-	web := get(t, deployments, namespace, "web")
-	if field(web, "spec", "replicas") != int64(2) || web.GetAnnotations()["shrunk"] != "yes" {
-		t.Errorf("got %v replicas and the annotations %v", field(web, "spec", "replicas"), web.GetAnnotations())
-	}
-	if recorded := listEvents(t, namespace); len(recorded) != 1 {
-		t.Errorf("want one event of the rule, have %v", recorded)
-	}
-	settled(t, "--rules", rules)
+		rules := rulesFile(t, namespace, shrink)
+		if output, code := once(t, "--rules", rules); code != 0 {
+			t.Fatalf("ended with %d:\n%s", code, output)
+		}
+		web := get(t, deployments, namespace, "web")
+		if field(web, "spec", "replicas") != int64(2) || web.GetAnnotations()["shrunk"] != "yes" {
+			t.Errorf("got %v replicas and the annotations %v", field(web, "spec", "replicas"), web.GetAnnotations())
+		}
+		if recorded := listEvents(t, namespace); len(recorded) != 1 {
+			t.Errorf("want one event of the rule, have %v", recorded)
+		}
+		settled(t, "--rules", rules)
+	})
 }

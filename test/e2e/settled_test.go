@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,93 +74,98 @@ spec:
 // TestOnceTwiceWritesNothing holds that once all is settled, a fresh process, which remembers nothing, writes nothing:
 // neither with --once nor as one that goes on. Events are aside.
 func TestOnceTwiceWritesNothing(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	tidbCluster(t, namespace, "db", "")
-	for _, name := range []string{"living", "dying"} {
-		create(t, tidbdashboards, namespace, fmt.Sprintf(
-			`{apiVersion: pingcap.com/v1alpha1, kind: TidbDashboard, metadata: {name: %s}, spec: {clusters: [{name: db}]}}`, name))
-	}
-	for name, labels := range map[string]string{"doomed-1": `doomed: "yes"`, "doomed-2": `doomed: "yes"`, "adopted": `applied: "yes"`} {
-		create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {%s}}}`, name, labels))
-	}
-	p, args := proxied(t, nil)
-	args = append(args, "--namespace", namespace, "--instance", namespace, "--rules", rulesFile(t, namespace, everyAction))
-	run := func() []proxy.Request {
-		t.Helper()
-		before := p.Last()
-		if output, code := once(t, args...); code != 0 {
-			t.Fatalf("--once ended with %d:\n%s", code, output)
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		tidbCluster(t, namespace, "db", "")
+		for _, name := range []string{"living", "dying"} {
+			create(t, tidbdashboards, namespace, fmt.Sprintf(
+				`{apiVersion: pingcap.com/v1alpha1, kind: TidbDashboard, metadata: {name: %s}, spec: {clusters: [{name: db}]}}`, name))
 		}
-		return p.Since(before, storing)
-	}
-	run()
-	poke := func(value string) {
-		t.Helper()
-		patch := fmt.Sprintf(`{"metadata":{"labels":{"poke":%q}}}`, value)
-		edit(t, tidbclusters, namespace, "db", patch)
-		edit(t, tidbdashboards, namespace, "living", patch)
-	}
-	poke("once")
-	deleteObject(t, tidbdashboards, namespace, "dying")
-	run()
+		for name, labels := range map[string]string{"doomed-1": `doomed: "yes"`, "doomed-2": `doomed: "yes"`, "adopted": `applied: "yes"`} {
+			create(t, configmaps, namespace, fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, labels: {%s}}}`, name, labels))
+		}
+		p, args := proxied(t, nil)
+		args = append(args, "--namespace", namespace, "--instance", namespace, "--rules", rulesFile(t, namespace, everyAction))
+		run := func() []proxy.Request {
+			t.Helper()
+			before := p.Last()
+			if output, code := once(t, args...); code != 0 {
+				t.Fatalf("--once ended with %d:\n%s", code, output)
+			}
+			return p.Since(before, storing)
+		}
+		run()
+		poke := func(value string) {
+			t.Helper()
+			patch := fmt.Sprintf(`{"metadata":{"labels":{"poke":%q}}}`, value)
+			edit(t, tidbclusters, namespace, "db", patch)
+			edit(t, tidbdashboards, namespace, "living", patch)
+		}
+		poke("once")
+		deleteObject(t, tidbdashboards, namespace, "dying")
+		run()
 
-	dashboard := get(t, tidbdashboards, namespace, "living")
-	got := []any{
-		dashboard.GetLabels(), field(dashboard, "spec", "nodeSelector", "disk"), field(dashboard, "status", "phase"),
-		len(dashboard.GetFinalizers()), names(t, configmaps, namespace, "applied=yes"), names(t, configmaps, namespace, "doomed=yes"),
-		len(names(t, configmaps, namespace, "created=yes")), get(t, configmaps, namespace, "adopted").GetAnnotations()["going"],
-		get(t, tidbdashboards, namespace, "dying").GetDeletionTimestamp() != nil,
-	}
-	want := []any{
-		map[string]string{"merged": "yes", "json": "yes", "poke": "once", "seen": "once"},
-		"ssd", "Normal",
-		1,
-		[]string{"adopted", "applied"},
-		[]string(nil), 3, "dying", true,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("once settled (-want +got):\n%s", diff)
-	}
+		dashboard := get(t, tidbdashboards, namespace, "living")
+		got := []any{
+			dashboard.GetLabels(), field(dashboard, "spec", "nodeSelector", "disk"), field(dashboard, "status", "phase"),
+			len(dashboard.GetFinalizers()), names(t, configmaps, namespace, "applied=yes"), names(t, configmaps, namespace, "doomed=yes"),
+			len(names(t, configmaps, namespace, "created=yes")), get(t, configmaps, namespace, "adopted").GetAnnotations()["going"],
+			get(t, tidbdashboards, namespace, "dying").GetDeletionTimestamp() != nil,
+		}
+		want := []any{
+			map[string]string{"merged": "yes", "json": "yes", "poke": "once", "seen": "once"},
+			"ssd", "Normal",
+			1,
+			[]string{"adopted", "applied"},
+			[]string(nil), 3, "dying", true,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("once settled (-want +got):\n%s", diff)
+		}
 
-	if writes := run(); len(writes) > 0 {
-		t.Errorf("a second --once sent writes: %v", writes)
-	}
-	before := p.Last()
-	start(t, args...)
-	poke("again")
-	for gvr, name := range map[schema.GroupVersionResource]string{tidbclusters: "db", tidbdashboards: "living"} {
-		eventually(t, name+" is evaluated", func() bool { return get(t, gvr, namespace, name).GetLabels()["seen"] == "again" })
-	}
-	writes := map[string]int{}
-	for _, r := range p.Since(before, storing) {
-		writes[r.Verb+" "+r.Resource+"/"+r.Name]++
-	}
-	if diff := cmp.Diff(map[string]int{"patch tidbclusters/db": 1, "patch tidbdashboards/living": 1}, writes); diff != "" {
-		t.Errorf("a restarted process sends only what the test asks for (-want +got):\n%s", diff)
-	}
+		if writes := run(); len(writes) > 0 {
+			t.Errorf("a second --once sent writes: %v", writes)
+		}
+		before := p.Last()
+		start(t, args...)
+		poke("again")
+		for gvr, name := range map[schema.GroupVersionResource]string{tidbclusters: "db", tidbdashboards: "living"} {
+			eventually(t, name+" is evaluated", func() bool { return get(t, gvr, namespace, name).GetLabels()["seen"] == "again" })
+		}
+		writes := map[string]int{}
+		for _, r := range p.Since(before, storing) {
+			writes[r.Verb+" "+r.Resource+"/"+r.Name]++
+		}
+		if diff := cmp.Diff(map[string]int{"patch tidbclusters/db": 1, "patch tidbdashboards/living": 1}, writes); diff != "" {
+			t.Errorf("a restarted process sends only what the test asks for (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // TestOnceOfTwoVersions holds that two rules that undo each other are not said to be settled although each watches the object in
 // another version: --once ends with the failure, however often it is run. What ends it early is a matter of time.
 func TestOnceOfTwoVersions(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	version := func(name, stored string) string {
-		return fmt.Sprintf(`{name: %s, served: true, storage: %s, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}}`, name, stored)
-	}
-	create(t, definitions, "", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: scales.twice.example.com}, spec: {
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		version := func(name, stored string) string {
+			return fmt.Sprintf(`{name: %s, served: true, storage: %s, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}}`, name, stored)
+		}
+		crd := filepath.Join(t.TempDir(), "scales.yaml")
+		writeFile(t, crd, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: scales.twice.example.com}, spec: {
   group: twice.example.com, scope: Namespaced, names: {plural: scales, singular: scale, kind: Scale, listKind: ScaleList},
   conversion: {strategy: None}, versions: [`+version("v1", "true")+", "+version("v1beta1", "false")+`]}}`)
-	for _, of := range []string{"v1", "v1beta1"} {
-		scales := schema.GroupVersionResource{Group: "twice.example.com", Version: of, Resource: "scales"}
-		eventually(t, of+" is served", func() bool {
-			_, err := client(t).Resource(scales).Namespace(namespace).Apply(t.Context(), "s", &unstructured.Unstructured{Object: decode(t,
-				`{apiVersion: twice.example.com/`+of+`, kind: Scale, metadata: {name: s}}`)}, metav1.ApplyOptions{FieldManager: "test"})
-			return err == nil
-		})
-	}
-	rules := rulesFile(t, namespace, `
+		if err := cluster(t).InstallCRDs(t.Context(), crd); err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range []string{"v1", "v1beta1"} {
+			scales := schema.GroupVersionResource{Group: "twice.example.com", Version: of, Resource: "scales"}
+			eventually(t, of+" is served", func() bool {
+				_, err := client(t).Resource(scales).Namespace(namespace).Apply(t.Context(), "s", &unstructured.Unstructured{Object: decode(t,
+					`{apiVersion: twice.example.com/`+of+`, kind: Scale, metadata: {name: s}}`)}, metav1.ApplyOptions{FieldManager: "test"})
+				return err == nil
+			})
+		}
+		rules := rulesFile(t, namespace, `
 apiVersion: dyncontroller.dev/v1alpha1
 kind: RuleSet
 metadata: {name: versions, namespace: NAMESPACE}
@@ -175,10 +181,11 @@ spec:
     watch: new
     actions: [{patch: {merge: {spec: {size: 3}}}}]
 `)
-	for range times(50, 500) {
-		output, code := once(t, "--namespace", namespace, "--instance", namespace, "--rules", rules)
-		if code != 1 || !strings.Contains(output, "it does not settle") {
-			t.Fatalf("two rules that undo each other ended with %d:\n%s", code, output)
+		for range times(50, 500) {
+			output, code := once(t, "--namespace", namespace, "--instance", namespace, "--rules", rules)
+			if code != 1 || !strings.Contains(output, "it does not settle") {
+				t.Fatalf("two rules that undo each other ended with %d:\n%s", code, output)
+			}
 		}
-	}
+	})
 }

@@ -29,7 +29,6 @@ spec:
 // TestTime holds that rules act when their moment has come, with nothing but the time to tell them, and not before it. How
 // soon is held by TestTimers and TestForHolds of pkg/engine, in virtual time.
 func TestTime(t *testing.T) {
-	alongside(t)
 	const ahead = 2 * time.Second
 	for name, tc := range map[string]struct {
 		label string
@@ -38,7 +37,7 @@ func TestTime(t *testing.T) {
 		"For":   {"lasted", func(time.Time) string { return `{hot: "true"}` }},
 		"After": {"due", func(at time.Time) string { return fmt.Sprintf("{at: %q}", at.UTC().Format(time.RFC3339Nano)) }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		runVirtually(t, name, func(t *testing.T) {
 			namespace := cluster(t).Namespace(t)
 			rules := rulesFile(t, namespace, timed)
 			p := start(t, "--rules", rules)
@@ -68,13 +67,14 @@ func label(t *testing.T, namespace, name, key string) any {
 // TestOnceWaitsForNoTimer holds that a run with --once ends although rules have
 // something to do later.
 func TestOnceWaitsForNoTimer(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	at := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-	create(t, configmaps, namespace, fmt.Sprintf(
-		`{apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {timed: "yes"}}, data: {hot: "true", at: %q}}`, at))
-	output, code := once(t, "--rules", rulesFile(t, namespace, timed))
-	if code != 0 || !strings.Contains(output, "0 writes, 0 failures\n1 object not waited for") {
-		t.Errorf("ended with %d:\n%s", code, output)
-	}
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		at := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+		create(t, configmaps, namespace, fmt.Sprintf(
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: c, labels: {timed: "yes"}}, data: {hot: "true", at: %q}}`, at))
+		output, code := once(t, "--rules", rulesFile(t, namespace, timed))
+		if code != 0 || !strings.Contains(output, "0 writes, 0 failures\n1 object not waited for") {
+			t.Errorf("ended with %d:\n%s", code, output)
+		}
+	})
 }

@@ -15,7 +15,7 @@ import (
 func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errOut buffer
-	code = cli.Run(t.Context(), cli.Process{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut, Version: "test"})
+	code = cli.Run(t.Context(), cli.Process{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut, Version: "test", Transport: transport(t)})
 	return out.String(), errOut.String(), code
 }
 
@@ -162,32 +162,33 @@ func TestValidateAsksCluster(t *testing.T) {
 // TestRunChecks holds that a type mistake keeps run from starting, and a reload from
 // taking effect, as any other mistake does.
 func TestRunChecks(t *testing.T) {
-	alongside(t)
-	described(t, tidbclusters)
-	namespace := cluster(t).Namespace(t)
-	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
-	wrong := strings.Replace(guardrails, "object.spec.tikv?.replicas", "object.spec.tikv?.replcas", 1)
-	before := requests(t)
-	output, code := once(t, "--rules", rulesFile(t, namespace, wrong))
-	if code != 1 || !strings.Contains(output, "did you mean object.spec.tikv.replicas?") {
-		t.Errorf("--once ended with %d:\n%s", code, output)
-	}
-	p := start(t, "--rules", rulesFile(t, namespace, wrong))
-	<-p.done
-	if p.code != 1 || !strings.Contains(p.output.String(), "did you mean object.spec.tikv.replicas?") {
-		t.Errorf("it started, or ended with %d", p.code)
-	}
-	if writes := ours(requests(t).Since(before)); len(writes) > 0 {
-		t.Errorf("writes were sent:\n%s", writes)
-	}
+	virtually(t, func(t *testing.T) {
+		described(t, tidbclusters)
+		namespace := cluster(t).Namespace(t)
+		create(t, tidbclusters, namespace, fmt.Sprintf(broken, "basic"))
+		wrong := strings.Replace(guardrails, "object.spec.tikv?.replicas", "object.spec.tikv?.replcas", 1)
+		before := requests(t)
+		output, code := once(t, "--rules", rulesFile(t, namespace, wrong))
+		if code != 1 || !strings.Contains(output, "did you mean object.spec.tikv.replicas?") {
+			t.Errorf("--once ended with %d:\n%s", code, output)
+		}
+		p := start(t, "--rules", rulesFile(t, namespace, wrong))
+		<-p.done
+		if p.code != 1 || !strings.Contains(p.output.String(), "did you mean object.spec.tikv.replicas?") {
+			t.Errorf("it started, or ended with %d", p.code)
+		}
+		if writes := ours(requests(t).Since(before)); len(writes) > 0 {
+			t.Errorf("writes were sent:\n%s", writes)
+		}
 
-	path := rulesFile(t, namespace, guardrails)
-	p = start(t, "--rules", path)
-	eventually(t, "it is repaired", func() bool { return repaired(t, namespace, "basic") == "" })
-	writeFile(t, path, strings.ReplaceAll(wrong, "NAMESPACE", namespace))
-	eventually(t, "the mistake is logged", func() bool {
-		return strings.Contains(p.output.String(), "those from before stay in effect") && strings.Contains(p.output.String(), "replcas")
+		path := rulesFile(t, namespace, guardrails)
+		p = start(t, "--rules", path)
+		eventually(t, "it is repaired", func() bool { return repaired(t, namespace, "basic") == "" })
+		writeFile(t, path, strings.ReplaceAll(wrong, "NAMESPACE", namespace))
+		eventually(t, "the mistake is logged", func() bool {
+			return strings.Contains(p.output.String(), "those from before stay in effect") && strings.Contains(p.output.String(), "replcas")
+		})
+		create(t, tidbclusters, namespace, fmt.Sprintf(broken, "other"))
+		eventually(t, "the rules from before act", func() bool { return repaired(t, namespace, "other") == "" })
 	})
-	create(t, tidbclusters, namespace, fmt.Sprintf(broken, "other"))
-	eventually(t, "the rules from before act", func() bool { return repaired(t, namespace, "other") == "" })
 }

@@ -56,41 +56,42 @@ func (v *inVain) Wrote(_ engine.Key, _ plan.Operation, class write.Class) {
 // TestStringData holds that a Secret is kept as stringData says, which the API server never shows: what somebody
 // changes is repaired, what the rule does not want any more goes, and nothing is written in vain.
 func TestStringData(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	create(t, secretsGVR, namespace, `{apiVersion: v1, kind: Secret, metadata: {name: theirs}}`)
-	create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: of, labels: {told: "yes"}}, data: {b: two}}`)
-	writes := &inVain{}
-	runEngine(t, strings.ReplaceAll(stringData, "NAMESPACE", namespace), writes)
-	become := func(what, name string, want map[string]any) {
-		t.Helper()
-		var got any
-		eventually(t, what, func() bool {
-			object, err := client(t).Resource(secretsGVR).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				return false
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = object.Object["data"]
-			return cmp.Equal(any(want), got)
-		})
-	}
-	become("it is made", "made", map[string]any{"a": "b25l", "b": "dHdv", "c": "dGhyZWU="})
-	become("it is patched", "theirs", map[string]any{"a": "b25l"})
-	for range 2 { // The second time, the process knows what has had no effect.
-		for _, name := range []string{"made", "theirs"} {
-			edit(t, secretsGVR, namespace, name, `{"data":{"a":"ZHJpZnQ="}}`)
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		create(t, secretsGVR, namespace, `{apiVersion: v1, kind: Secret, metadata: {name: theirs}}`)
+		create(t, configmaps, namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: of, labels: {told: "yes"}}, data: {b: two}}`)
+		writes := &inVain{}
+		runEngine(t, strings.ReplaceAll(stringData, "NAMESPACE", namespace), writes)
+		become := func(what, name string, want map[string]any) {
+			t.Helper()
+			var got any
+			eventually(t, what, func() bool {
+				object, err := client(t).Resource(secretsGVR).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+				if apierrors.IsNotFound(err) {
+					return false
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = object.Object["data"]
+				return cmp.Equal(any(want), got)
+			})
 		}
-		become("the drift is repaired", "made", map[string]any{"a": "b25l", "b": "dHdv", "c": "dGhyZWU="})
-		become("that of a merge too", "theirs", map[string]any{"a": "b25l"})
-	}
-	edit(t, configmaps, namespace, "of", `{"data":{"b":null}}`)
-	become("a key that is not wanted any more goes", "made", map[string]any{"a": "b25l", "c": "dGhyZWU="})
-	if n := writes.n.Load(); n > 0 {
-		t.Errorf("%d writes changed nothing", n)
-	}
+		become("it is made", "made", map[string]any{"a": "b25l", "b": "dHdv", "c": "dGhyZWU="})
+		become("it is patched", "theirs", map[string]any{"a": "b25l"})
+		for range 2 { // The second time, the process knows what has had no effect.
+			for _, name := range []string{"made", "theirs"} {
+				edit(t, secretsGVR, namespace, name, `{"data":{"a":"ZHJpZnQ="}}`)
+			}
+			become("the drift is repaired", "made", map[string]any{"a": "b25l", "b": "dHdv", "c": "dGhyZWU="})
+			become("that of a merge too", "theirs", map[string]any{"a": "b25l"})
+		}
+		edit(t, configmaps, namespace, "of", `{"data":{"b":null}}`)
+		become("a key that is not wanted any more goes", "made", map[string]any{"a": "b25l", "c": "dGhyZWU="})
+		if n := writes.n.Load(); n > 0 {
+			t.Errorf("%d writes changed nothing", n)
+		}
+	})
 }
 
 // TestWriteOnlyFields holds why stringData is folded into data before it is sent: the API server notes who owns stringData,
