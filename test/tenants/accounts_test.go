@@ -118,7 +118,7 @@ func TestAccountIsNotThere(t *testing.T) {
 func TestAccountDeleted(t *testing.T) {
 	alongside(t)
 	y := newYard(t)
-	start(t, cluster(t))
+	startLooking(t, cluster(t), often)
 	y.works(t, "red")
 	uid := y.uid(t)
 	deleted := time.Now()

@@ -70,7 +70,7 @@ func newTown(t *testing.T) town {
 	}
 	apply(t, cluster(t), out.mine, painter("other", "bot", "limitranges"))
 	apply(t, cluster(t), out.mine, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: NAMESPACE, annotations: {color: red}}\nspec: {limits: []}\n")
-	out.process = start(t, cluster(t), "--health-probe-bind-address", "127.0.0.1:0")
+	out.process = startLooking(t, cluster(t), often, "--health-probe-bind-address", "127.0.0.1:0")
 	out.settle(t)
 	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", out.mine, "ruleset/other") // From here on it stays so.
 	out.paint(t, "blue")

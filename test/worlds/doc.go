@@ -1,11 +1,11 @@
 // Package worlds tries the whole program in virtual time: replicas of it in a bubble of testing/synctest, in front of the API server's own
 // handlers in memory (pkg/simulate), with faults at the transport.
 //
-//	seed -> plan -> World: users, replicas, faults -> history of requests -> oracle
+//	seed, workload -> plan -> World: users, replicas -> network -> history of requests -> oracle
 //
-// A plan is all that happens but for what the program does. In a world the requests of replicas are carried out one at a time, each when
-// nothing else moves, and the seed says which of those that are on their way is next. So the order of requests is a function of the plan, as
-// far as the program itself draws no lots.
+// A workload is the rules of users and what they do beside them. A plan is all that happens but for what the program does. In a world the
+// network carries the requests of replicas one at a time, each when nothing else moves, and the seed says which of those that are on their
+// way is next. So the order of requests is a function of the plan, as far as the program itself draws no lots.
 //
 // The oracle holds what the program promises whatever happens, so that a plan needs no assertions of its own.
 package worlds

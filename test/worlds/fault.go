@@ -24,6 +24,7 @@ const (
 	Late        Fault = "late"         // the answer comes some time later
 	Slow        Fault = "slow"         // the API server gets it some time later, if the client still waits for the answer
 	Belated     Fault = "belated"      // the connection breaks, and the API server gets it some time later, if the process still runs
+	Forbidden   Fault = "403"
 	Conflict    Fault = "409"
 	TooMany     Fault = "429"
 	Broken      Fault = "500"
@@ -57,9 +58,9 @@ const (
 // possible are the faults that there are of requests of each way.
 var possible = map[way][]Fault{
 	reads:   {LostRequest, LostAnswer, Late, Slow, TooMany, Broken, Unavailable, TimedOut, CrashBefore},
-	creates: {LostRequest, LostAnswer, Late, Slow, Belated, TooMany, Broken, Unavailable, TimedOut, CrashBefore, CrashAfter},
-	patches: {LostRequest, LostAnswer, Late, Slow, Belated, Conflict, TooMany, Broken, Unavailable, TimedOut, CrashBefore, CrashAfter},
-	deletes: {LostRequest, LostAnswer, Late, Slow, Belated, Conflict, TooMany, Broken, Unavailable, TimedOut, CrashBefore, CrashAfter},
+	creates: {LostRequest, LostAnswer, Late, Slow, Belated, Forbidden, TooMany, Broken, Unavailable, TimedOut, CrashBefore, CrashAfter},
+	patches: {LostRequest, LostAnswer, Late, Slow, Belated, Conflict, Forbidden, TooMany, Broken, Unavailable, TimedOut, CrashBefore, CrashAfter},
+	deletes: {LostRequest, LostAnswer, Late, Slow, Belated, Conflict, Forbidden, TooMany, Broken, Unavailable, TimedOut, CrashBefore, CrashAfter},
 	watches: {LostRequest, Unavailable, Lagging, Stalled, CutShort},
 	leases:  {LostRequest, LostAnswer, Late, Slow, Unavailable},
 }
@@ -184,7 +185,8 @@ func (h hit) carry(e *errand, arrive func() (*http.Response, error)) {
 
 // reasons are those that the API server gives for some codes.
 var reasons = map[int]metav1.StatusReason{
-	http.StatusConflict: metav1.StatusReasonConflict, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
+	http.StatusForbidden: metav1.StatusReasonForbidden,
+	http.StatusConflict:  metav1.StatusReasonConflict, http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests,
 	http.StatusInternalServerError: metav1.StatusReasonInternalError, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
 	http.StatusGatewayTimeout: metav1.StatusReasonTimeout,
 }
