@@ -3,7 +3,10 @@ package engine
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
@@ -33,6 +36,9 @@ func (h handler) Changed(event informer.Event) {
 	if h.related.Asked(event.Key) {
 		concerned = append(concerned, h.related.Concerned(event.Key, event.Before.Fields(), event.After.Fields())...)
 	}
+	if event.Before == nil {
+		concerned = append(concerned, h.orphaned(now, event)...)
+	}
 	if event.Touched() && !now.keeps[event.Key.GVR].HasVersion() { // No rule reads what has changed.
 		concerned = slices.DeleteFunc(concerned, func(key Key) bool {
 			record := h.memory.known(key)
@@ -40,6 +46,20 @@ func (h handler) Changed(event informer.Event) {
 		})
 	}
 	h.changed(concerned, fresh)
+}
+
+// orphaned is the parent of a child that has come, if no cache has it.
+func (h handler) orphaned(now *active, event informer.Event) (parents []Key) {
+	for _, family := range now.families {
+		if !slices.Contains(family.Children(), event.Key) {
+			continue
+		}
+		child := event.After.Fields()
+		if uid := plan.Label(child, plan.LabelOwnerUID); uid != "" && family.ID.SetID() == plan.Label(child, plan.LabelSet) && family.ID.Name == plan.Label(child, plan.LabelRule) {
+			parents = append(parents, h.orphans(family, []types.UID{types.UID(uid)})...)
+		}
+	}
+	return parents
 }
 
 // Synced implements [informer.Handler]. Objects that were passed over while the

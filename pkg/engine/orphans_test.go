@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -119,6 +121,29 @@ func TestOrphans(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestOrphanComesLate holds that a child is pruned that comes after its parent went: a request that was taken for lost has made it.
+func TestOrphanComesLate(t *testing.T) {
+	c := newCluster()
+	c.put(t, small)
+	c.put(t, gadget)
+	runWith(t, c, engine.Housekeeping{}, families(t, twoParents), func(t *testing.T, _ *engine.Engine) {
+		child, err := json.Marshal(c.of(item("a-child")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.remove("a")
+		pass(time.Minute)
+		if got := c.list(items); !slices.Equal(got, []string{"g-child"}) {
+			t.Fatalf("%q are left", got)
+		}
+		c.put(t, string(child))
+		pass(time.Minute)
+		if got := c.list(items); !slices.Equal(got, []string{"g-child"}) {
+			t.Errorf("%q are left", got)
+		}
+	})
 }
 
 // TestOrphansOfStrays holds what becomes of the children of what left the selection of
