@@ -109,6 +109,13 @@ func (n *network) wake() {
 	}
 }
 
+// isBelated reports whether a request is on its way of which its client does not know.
+func (n *network) isBelated() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.waiting, func(e *errand) bool { return e.hit.fault == Belated && !e.line.isGone() })
+}
+
 // next takes one of the requests that are on their way, nil if there is none.
 func (n *network) next() *errand {
 	n.mu.Lock()

@@ -67,7 +67,8 @@ func drawnDisturbances(lots *rand.Rand, replica int, of *workload) (out []distur
 			if of != leases && lots.IntN(2) == 0 {
 				d.resource = resource()
 			}
-			if d.to = d.from; lots.IntN(4) == 0 && d.fault != Stalled { // Each that stalls takes two minutes.
+			// Each watch that stalls takes two minutes, and each refusal longer than the one before.
+			if d.to = d.from; lots.IntN(4) == 0 && d.fault != Stalled && d.fault != Forbidden {
 				d.to += lots.IntN(8)
 			}
 			switch d.fault {

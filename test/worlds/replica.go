@@ -86,6 +86,7 @@ func (w *World) newReplica(elected bool) (*replica, error) {
 
 // run works until the context ends, it is stopped, or it loses the lease. It is for one call.
 func (r *replica) run(ctx context.Context) {
+	defer r.line.crash() // Nothing of it arrives any more.
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	leading, leave := context.WithCancel(ctx)
 	heed := context.AfterFunc(r.stopped, leave)

@@ -149,8 +149,12 @@ func (w *World) at(number int) *place {
 	return w.places[number%len(w.places)]
 }
 
-// replace has the replicas, and those after them, take up other rules of the workload, by lot.
+// replace has the replicas, and those after them, take up other rules of the workload, by lot. What arrives although its client was told that
+// it is lost, no program can know of: the rules stay until then.
 func (w *World) replace(number int) error {
+	for w.isBelated() {
+		w.pass(time.Second)
+	}
 	number %= len(w.workload.sets)
 	w.history.note(user, reload, strconv.Itoa(number))
 	set := w.workload.sets[number]
