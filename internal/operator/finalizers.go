@@ -129,7 +129,7 @@ func (l *leftovers) removeFinalizer(ctx context.Context, set *object) error {
 	l.mu.Lock()
 	own := l.tenants[types.NamespacedName{}] // It is there as soon as there are sets.
 	l.mu.Unlock()
-	_, held := own.sweep(ctx, holds, func(cleanup.Report) {})
+	_, held := own.sweep(ctx, holds, func(w cleanup.Writer) cleanup.Writer { return w })
 	if held != nil {
 		held = fmt.Errorf("taking finalizers off, which nobody else can any more: %w", held)
 	}

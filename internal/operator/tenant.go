@@ -55,7 +55,7 @@ type tenant struct {
 	// fit finds out which caches are too many, with the lock of the operator.
 	fit func(now, before *rules.Set) crowd
 	// sweep cleans up as the tenant.
-	sweep func(context.Context, []plan.Leftover, func(cleanup.Report)) ([]plan.Leftover, error)
+	sweep sweep
 
 	given  *given        // nil for nothing yet; guarded by the lock of the operator
 	asked  []plan.Rule   // to resume; nil for not yet; guarded by the lock of the operator
@@ -113,16 +113,14 @@ func (o *Operator) newTenant(account types.NamespacedName) (*tenant, error) {
 	return t, nil
 }
 
+// sweep cleans up by a writer that is wrapped.
+type sweep func(ctx context.Context, leftovers []plan.Leftover, wrap func(cleanup.Writer) cleanup.Writer) ([]plan.Leftover, error)
+
 // newSweep returns what cleans up as a tenant.
-func newSweep(o *Operator, t *tenant, options cleanup.Options) func(context.Context, []plan.Leftover, func(cleanup.Report)) ([]plan.Leftover, error) {
-	return func(ctx context.Context, leftovers []plan.Leftover, observe func(cleanup.Report)) ([]plan.Leftover, error) {
+func newSweep(o *Operator, t *tenant, options cleanup.Options) sweep {
+	return func(ctx context.Context, leftovers []plan.Leftover, wrap func(cleanup.Writer) cleanup.Writer) ([]plan.Leftover, error) {
 		sweeping := options
-		sweeping.Confirm = o.leftovers.confirmer(t)
-		sweeping.Observe = func(r cleanup.Report) {
-			if observe(r); o.options.Cleaned != nil {
-				o.options.Cleaned(r)
-			}
-		}
+		sweeping.Writer, sweeping.Confirm = wrap(options.Writer), o.leftovers.confirmer(t)
 		done, err := t.book.sweep(ctx, sweeping, leftovers)
 		if apierrors.IsForbidden(err) {
 			t.access.Look() // The account may have lost the right, or be gone.
@@ -201,7 +199,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 	}
 	sweeping := cleanup.Options{
 		Reader: permitted{NewCleanupReader(shown, o.options.Cluster.Discovery), o.options.Settings.Sensitive},
-		Writer: options.Writer,
+		Writer: options.Writer, Observe: o.options.Cleaned,
 	}
 	t.sweep = newSweep(o, t, sweeping)
 	left := func(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover {

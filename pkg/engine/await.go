@@ -22,9 +22,6 @@ const doubtful = 2 * recheck
 // echoTimeout is how long a settling engine waits for the caches to see a write.
 const echoTimeout = time.Minute
 
-// settlePause is how often an engine that settles looks whether the caches show what a sweep has written.
-const settlePause = 10 * time.Millisecond
-
 var errUnseen = errors.New("the caches do not show the last write")
 
 var errSilent = fmt.Errorf("the watch has not shown the last write for %s", echoTimeout)
@@ -38,19 +35,6 @@ type expectation struct {
 	skips []informer.Key
 	// before is the object as the caches showed it when it was written, nil of an engine that does not settle.
 	before []map[string]any
-}
-
-// asCached is an object as each of the caches has it that does, for an engine that settles.
-func asCached(c *core, now *active, object plan.Object) (out []map[string]any) {
-	if c.runs() != untilSettled {
-		return nil
-	}
-	for _, cache := range now.holding(object) {
-		if found := c.caches.View(cache, object.Namespace, object.Name).Object; found != nil {
-			out = append(out, found.Fields())
-		}
-	}
-	return out
 }
 
 // expect has the caches show what was written before the object of the record is
@@ -124,33 +108,6 @@ func (c *core) enqueueOthers(now *active, writer Key, written expectation) {
 			}
 		}
 		c.enqueueEach(slices.DeleteFunc(concerned, func(key Key) bool { return key == writer }))
-	}
-}
-
-// awaitSwept has an engine that settles look at whom a sweep concerns, once the caches show what it has written: they tell it only then, and
-// nothing else may keep the engine from ending in between.
-func (h *housekeeper) awaitSwept(ctx context.Context, now *active, written []expectation) {
-	if h.runs() != untilSettled {
-		return
-	}
-	for _, one := range written {
-		object, swept := one.Object, &record{}
-		key := Key{GVR: object.GVR, Namespace: object.Namespace, Name: object.Name}
-		h.expect(now, swept, one, nil)
-		for h.awaiting(ctx, now, key, swept) && h.options.Clock.Since(swept.since) < echoTimeout {
-			select {
-			case <-h.options.Clock.After(settlePause):
-			case <-ctx.Done():
-				return
-			}
-		}
-		if slices.ContainsFunc(now.holding(object), func(cache informer.Key) bool { return now.watched[cache] }) {
-			h.enqueue(key)
-		}
-		if one.Gone && now.Prunes(object.GVR) {
-			key.UID = object.UID
-			h.enqueue(key)
-		}
 	}
 }
 

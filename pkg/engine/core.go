@@ -79,19 +79,19 @@ func (c *core) enqueueAll(caches func(informer.Key) bool, families func(*rules.R
 	}
 	for _, family := range now.families {
 		if families(family) {
-			c.enqueueEach(c.orphans(family, c.parentsOf(family)))
+			c.enqueueEach(c.orphans(family, c.parentsOf))
 		}
 	}
 }
 
 // orphans are those parents of children that no cache has: they went while nobody watched, or before a request that was taken for lost had made
 // the child. Before all caches that would show it are complete, none is known.
-func (c *core) orphans(family *rules.Rule, parents []types.UID) (out []Key) {
+func (c *core) orphans(family *rules.Rule, parents func(*rules.Rule) []types.UID) (out []Key) {
 	unsynced := func(cache informer.Key) bool { return !c.caches.View(cache, "", "").Synced }
 	if slices.ContainsFunc(slices.Concat(family.Watches(), family.Children()), unsynced) {
 		return nil
 	}
-	for _, uid := range parents {
+	for _, uid := range parents(family) {
 		key := Key{GVR: family.Watches()[0].GVR, UID: uid}
 		if gone, err := c.nowhere([]*rules.Rule{family}, key); gone && err == nil {
 			out = append(out, key)

@@ -70,7 +70,7 @@ func (c *core) living(ctx context.Context, now *active, families []*rules.Rule, 
 func (c *core) listOrphans(ctx context.Context, families []*rules.Rule, uid types.UID) (map[types.UID]Key, error) {
 	found, listed := map[types.UID]Key{uid: {}}, map[plan.Selection]bool{}
 	for _, family := range families {
-		for _, orphan := range c.orphans(family, c.parentsOf(family)) {
+		for _, orphan := range c.orphans(family, c.parentsOf) {
 			found[orphan.UID] = Key{}
 		}
 	}

@@ -336,13 +336,9 @@ func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers, gone 
 	}
 	err := errHeld
 	if len(ready) > 0 {
-		var written []expectation
-		swept, errSweep := h.options.Housekeeping.Sweep(ctx, ready, func(r cleanup.Report) {
-			if r.Result.Echo != nil {
-				written = append(written, expectation{Echo: *r.Result.Echo, before: asCached(h.core, now, r.Result.Echo.Object)})
-			}
-		})
-		h.awaitSwept(ctx, now, written)
+		noted := &sweepWriter{core: h.core, now: now}
+		swept, errSweep := h.options.Housekeeping.Sweep(ctx, ready, noted.over)
+		errSweep = errors.Join(errSweep, h.awaitSwept(ctx, now, noted.written))
 		h.marks = nil // What comes before the next attempt is waited for again.
 		done, err = append(done, swept...), errors.Join(errSweep, errHeld)
 	}
@@ -353,6 +349,66 @@ func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers, gone 
 		return b.Without(done...).With(h.active.Load().leftovers...)
 	})
 	return errors.Join(err, errRecord)
+}
+
+// firstPause is after how long it is looked again whether the caches show what a sweep has written. Each pause is twice as long.
+const firstPause = 10 * time.Millisecond
+
+// sweepWriter notes, for an engine that settles, what the caches have to show of a sweep. It is for one goroutine.
+type sweepWriter struct {
+	cleanup.Writer
+	core    *core
+	now     *active
+	written []expectation
+}
+
+// over writes through another writer.
+func (w *sweepWriter) over(to cleanup.Writer) cleanup.Writer {
+	if w.core.runs() != untilSettled {
+		return to
+	}
+	w.Writer = to
+	return w
+}
+
+// Write implements [cleanup.Writer].
+func (w *sweepWriter) Write(ctx context.Context, o plan.Operation) write.Result {
+	before := asCached(w.core, w.now, o.Target)
+	result := w.Writer.Write(ctx, o)
+	if result.Echo != nil {
+		w.written = append(w.written, expectation{Echo: *result.Echo, before: before})
+	}
+	return result
+}
+
+// awaitSwept waits, for an engine that settles, until the caches show what a sweep has written, and has whom that concerns looked at: caches
+// tell what they show only afterwards, and nothing else may keep the engine from ending in between.
+func (h *housekeeper) awaitSwept(ctx context.Context, now *active, written []expectation) error {
+	began := h.options.Clock.Now()
+	for _, one := range written {
+		object, swept := one.Object, &record{}
+		key := Key{GVR: object.GVR, Namespace: object.Namespace, Name: object.Name}
+		h.expect(now, swept, one, nil)
+		swept.since = began
+		for pause := firstPause; h.awaiting(ctx, now, key, swept); pause = min(2*pause, recheck) {
+			if h.options.Clock.Since(began) >= echoTimeout {
+				return errSilent
+			}
+			select {
+			case <-h.options.Clock.After(pause):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		if slices.ContainsFunc(now.holding(object), func(cache informer.Key) bool { return now.watched[cache] }) {
+			h.enqueue(key)
+		}
+		if one.Gone && now.Prunes(object.GVR) {
+			key.UID = object.UID
+			h.enqueue(key)
+		}
+	}
+	return nil
 }
 
 // nothingLeft returns those leftovers of which nothing is left. The same ones are looked for again after a while.

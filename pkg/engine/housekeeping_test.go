@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -389,12 +388,12 @@ func TestSettleWaitsForASweep(t *testing.T) {
 		c.put(t, parent)
 		a := engine.Key{GVR: widgets, Namespace: "ns", Name: "a"}
 		held := plan.Object{GVR: widgets, Namespace: "ns", Name: "a", UID: types.UID(plan.Text(c.get("a"), "metadata", "uid"))}
-		s.during = func(context.Context) error {
+		s.writes = &plan.Operation{Type: plan.JSON, Target: held}
+		s.wrote = func() write.Result {
 			c.locked(func() { delete(c.stored, a) })
 			time.AfterFunc(3*time.Second, func() { c.see(a) })
-			return nil
+			return write.Result{Class: write.Written, Echo: write.EchoOf(held, nil)}
 		}
-		s.wrote = []cleanup.Report{{Result: write.Result{Class: write.Written, Echo: write.EchoOf(held, nil)}}}
 		report, err := c.engineWith(s.house(false)).Settle(t.Context(), families(t, pruned))
 		if err != nil || report.Unkept != nil || len(c.list(items)) > 0 {
 			t.Errorf("err %v, unkept: %v, left: %v", err, report.Unkept, c.list(items))

@@ -216,8 +216,8 @@ type Housekeeping struct {
 	// Inventory remembers what rules may have left on objects. A rule writes what has
 	// to be cleaned up only once it is recorded there.
 	Inventory inventory.Part
-	// Sweep cleans up, and returns what is done; see package cleanup. What becomes of each request is observed.
-	Sweep func(ctx context.Context, leftovers []plan.Leftover, observe func(cleanup.Report)) (done []plan.Leftover, err error)
+	// Sweep cleans up, and returns what is done; see package cleanup. Its writer is wrapped in what the engine returns for it.
+	Sweep func(ctx context.Context, leftovers []plan.Leftover, wrap func(cleanup.Writer) cleanup.Writer) (done []plan.Leftover, err error)
 	// Left returns those of which something is left, or of which that cannot be found out. It changes nothing. Nil is for all.
 	Left func(ctx context.Context, leftovers []plan.Leftover) []plan.Leftover
 	// Kept is told, by set, why nothing is cleaned up of sets because rules of them cannot work: each time that this is looked at.

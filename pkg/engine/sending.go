@@ -44,6 +44,19 @@ type sending struct {
 	before []map[string]any
 }
 
+// asCached is an object as each of the caches has it that does, for an engine that settles.
+func asCached(c *core, now *active, object plan.Object) (out []map[string]any) {
+	if c.runs() != untilSettled {
+		return nil
+	}
+	for _, cache := range now.holding(object) {
+		if found := c.caches.View(cache, object.Namespace, object.Name).Object; found != nil {
+			out = append(out, found.Fields())
+		}
+	}
+	return out
+}
+
 // overtaken reports whether the API server refused what was sent because somebody has written the object since.
 func (s sending) overtaken(result write.Result) bool {
 	return result.Class == write.Stale && !s.at.IsZero() && result.Echo != nil && !result.Echo.Gone &&

@@ -9,6 +9,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -22,9 +23,13 @@ type shelf struct {
 	swept   []string
 	// during is called by each sweep, with what ends it early.
 	during func(ctx context.Context) error
-	// wrote are the requests of each sweep.
-	wrote []cleanup.Report
+	// writes is what each sweep sends, and wrote what becomes of that.
+	writes *plan.Operation
+	wrote  func() write.Result
 }
+
+// Write implements [cleanup.Writer].
+func (s *shelf) Write(context.Context, plan.Operation) write.Result { return s.wrote() }
 
 // Read implements [inventory.Part].
 func (s *shelf) Read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
@@ -58,7 +63,7 @@ func (s *shelf) failing(err error) {
 	s.fails = err
 }
 
-func (s *shelf) sweep(ctx context.Context, leftovers []plan.Leftover, observe func(cleanup.Report)) ([]plan.Leftover, error) {
+func (s *shelf) sweep(ctx context.Context, leftovers []plan.Leftover, wrap func(cleanup.Writer) cleanup.Writer) ([]plan.Leftover, error) {
 	if s.during != nil {
 		if err := s.during(ctx); err != nil {
 			return nil, err
@@ -69,8 +74,8 @@ func (s *shelf) sweep(ctx context.Context, leftovers []plan.Leftover, observe fu
 	for _, leftover := range leftovers {
 		s.swept = append(s.swept, leftover.String())
 	}
-	for _, report := range s.wrote {
-		observe(report)
+	if s.writes != nil {
+		wrap(s).Write(ctx, *s.writes)
 	}
 	return leftovers, nil
 }

@@ -242,6 +242,13 @@ func (r *running) pass(from watch.Interface, quorum, first bool, end func()) wat
 		defer close(out)
 		defer from.Stop()
 		defer end()
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.watching == to {
+				r.watching = nil
+			}
+		}()
 		for {
 			var event watch.Event
 			var open bool
