@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,12 +20,21 @@ import (
 // program builds the program.
 func program(t *testing.T) (path string) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "dyncontroller")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../cmd/dyncontroller").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	path, err := buildProgram()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
+
+// buildProgram is done once, into a directory that TestMain makes.
+var buildProgram = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(programs, "dyncontroller")
+	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/dyncontroller").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the program: %w\n%s", err, out)
+	}
+	return path, nil
+})
 
 // child is a dyncontroller in a process of its own.
 type child struct {

@@ -1,4 +1,5 @@
-// Package e2e tries dyncontroller on a real control plane and real CRDs.
+// Package e2e tries dyncontroller with real CRDs: in virtual time on a simulated API server what the program does, and on a real control plane
+// what only that shows.
 package e2e
 
 import (
@@ -58,10 +59,20 @@ func times(short, inLong int) int {
 	return short
 }
 
+// programs is a directory for what tests build.
+var programs string
+
 // TestMain has client-go not pause between the errors of all informers: a pause since an error of another virtual clock does not end.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil //nolint:reassign // It is a test.
-	os.Exit(planes.Main(m.Run))
+	os.Exit(planes.Main(func() int {
+		var err error
+		if programs, err = os.MkdirTemp("", "dyncontroller-e2e-"); err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(programs) //nolint:errcheck // It is a temporary directory.
+		return m.Run()
+	}))
 }
 
 // alongside has a test run beside others, with a control plane that is its own until it ends.

@@ -50,28 +50,30 @@ func TestFailedPodsAfter10s(t *testing.T) {
 		"RelatedByCondition": {"{app: db}", `[{type: Ready, status: "False", lastTransitionTime: %q}]`},
 		"RelatedByAge":       {"{app: db}", "[]"},
 	} {
-		runVirtually(t, name, func(t *testing.T) {
-			namespace := cluster(t).Namespace(t)
-			allowPods(t, namespace)
-			tidbCluster(t, namespace, "db", "")
-			start(t, "--rules", rulesFile(t, namespace, failedPods))
-			pod(t, namespace, "healthy", "labels: "+tc.labels)
-			failed := pod(t, namespace, "failed", "labels: "+tc.labels)
+		t.Run(name, func(t *testing.T) {
+			virtuallyAlone(t, func(t *testing.T) {
+				namespace := cluster(t).Namespace(t)
+				allowPods(t, namespace)
+				tidbCluster(t, namespace, "db", "")
+				start(t, "--rules", rulesFile(t, namespace, failedPods))
+				pod(t, namespace, "healthy", "labels: "+tc.labels)
+				failed := pod(t, namespace, "failed", "labels: "+tc.labels)
 
-			since, conditions := failed.GetCreationTimestamp().Time, tc.conditions
-			if conditions != "[]" {
-				since = time.Now().Truncate(time.Second)
-				conditions = fmt.Sprintf(conditions, since.UTC().Format(time.RFC3339))
-			}
-			editStatus(t, namespace, "failed", fmt.Sprintf("{status: {phase: Failed, conditions: %s}}", conditions))
-			eventually(t, "the Pod is deleted", func() bool { return !exists(t, pods, namespace, "failed") })
-			deleted := time.Now()
-			if after := deleted.Sub(since); after < age || after > age+late {
-				t.Errorf("it was deleted after %s, want %s and at most %s more", after, age, late)
-			}
-			if !exists(t, pods, namespace, "healthy") {
-				t.Error("the Pod that had not failed was deleted")
-			}
+				since, conditions := failed.GetCreationTimestamp().Time, tc.conditions
+				if conditions != "[]" {
+					since = time.Now().Truncate(time.Second)
+					conditions = fmt.Sprintf(conditions, since.UTC().Format(time.RFC3339))
+				}
+				editStatus(t, namespace, "failed", fmt.Sprintf("{status: {phase: Failed, conditions: %s}}", conditions))
+				eventually(t, "the Pod is deleted", func() bool { return !exists(t, pods, namespace, "failed") })
+				deleted := time.Now()
+				if after := deleted.Sub(since); after < age || after > age+late {
+					t.Errorf("it was deleted after %s, want %s and at most %s more", after, age, late)
+				}
+				if !exists(t, pods, namespace, "healthy") {
+					t.Error("the Pod that had not failed was deleted")
+				}
+			})
 		})
 	}
 }
@@ -109,7 +111,7 @@ spec:
 
 // TestForHolds holds that `for` waits for what a related object does, and begins again when that was interrupted.
 func TestForHolds(t *testing.T) {
-	virtually(t, func(t *testing.T) {
+	virtuallyAlone(t, func(t *testing.T) {
 		const hold, late = 5 * time.Second, time.Second
 		namespace := cluster(t).Namespace(t)
 		allowPods(t, namespace)

@@ -31,8 +31,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/test/proxy"
 )
 
-// onReal is for make test-long: what holds in virtual time holds in real time.
-var onReal = flag.Bool("real", false, "run the tests of virtual time on a real control plane, too")
+// onReal is for make test-long: what holds in virtual time has to hold in real time.
+var onReal = flag.Bool("real", false, "run the tests of virtual time on a real control plane instead")
 
 // virtualStart is when tests of virtual time begin: after all moments that they write out.
 var virtualStart = time.Date(2027, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -64,6 +64,17 @@ func virtually(t *testing.T, test func(t *testing.T)) {
 		t.Cleanup(func() { simulations.Delete(t.Name()) })
 		test(t)
 	})
+}
+
+// virtuallyAlone is virtually for tests of moments: on a real control plane, nothing runs beside them.
+func virtuallyAlone(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	if !*onReal {
+		virtually(t, test)
+		return
+	}
+	planes.Lend(t)
+	test(t)
 }
 
 // testCluster is the cluster of a test: a control plane, or a simulated one.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,25 +139,80 @@ func lookAtDeployments(seen map[string]any, resource string, object *unstructure
 		}
 		return
 	}
-	seen[resource+"/"+object.GetName()] = map[string]any{
-		"labels": object.GetLabels(), "annotations": object.GetAnnotations(), "finalizers": object.GetFinalizers(),
-		"spec": object.Object["spec"], "data": object.Object["data"], "going": object.GetDeletionTimestamp() != nil,
+	data, _, _ := unstructured.NestedStringMap(object.Object, "data")
+	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
+	seen[resource+"/"+object.GetName()] = looks{
+		object.GetLabels(), object.GetAnnotations(), object.GetFinalizers(), spec, data, object.GetDeletionTimestamp() != nil,
 	}
+}
+
+// looks is what users see of an object.
+type looks struct {
+	Labels, Annotations map[string]string
+	Finalizers          []string
+	Spec                map[string]any
+	Data                map[string]string
+	Going               bool
 }
 
 func judgeChildren(o *oracle) {
 	o.onceMade(podtemplates, func(r *request) string { return r.written.Metadata.Labels["of"] })
 	o.byThePresent()
+	o.asRuled()
+}
+
+// asRuled holds that the rules have been carried out in the calm world, by what they say and not by the program.
+func (o *oracle) asRuled() {
+	ruled, owned := true, map[string]bool{}
+	for _, r := range o.all {
+		if r.method == reload {
+			ruled = r.path == "0"
+		}
+	}
+	for key, value := range o.calm {
+		name, is := strings.CutPrefix(key, "deployments/")
+		if !is {
+			continue
+		}
+		seen, _ := value.(looks)
+		child, has := o.calm["configmaps/"+name].(looks)
+		replicas, _ := seen.Spec["replicas"].(int64)
+		paused, _ := seen.Spec["paused"].(bool)
+		wants := ruled && seen.Labels["config"] != "no"
+		owned["configmaps/"+name] = true
+		switch {
+		case replicas < 2:
+			o.accuse("%s has %d replicas in the calm world", name, replicas)
+		case o.calm["runs of "+name] != 1:
+			o.accuse("%s has %v runs in the calm world", name, o.calm["runs of "+name])
+		case paused != (ruled && seen.Labels["paused"] == "true"):
+			o.accuse("%s is paused in the calm world: %t", name, paused)
+		case wants != has, wants != (len(seen.Finalizers) > 0):
+			o.accuse("%s wants a child in the calm world: %t; it has one: %t, and the finalizers %v", name, wants, has, seen.Finalizers)
+		case wants && child.Data["replicas"] != strconv.FormatInt(replicas, 10):
+			o.accuse("the child of %s has %v in the calm world, want %d replicas", name, child.Data, replicas)
+		}
+	}
+	for key := range o.calm {
+		if strings.HasPrefix(key, "configmaps/") && !owned[key] {
+			o.accuse("nobody owns %s in the calm world", key)
+		}
+	}
 }
 
 // mostBehind is how old the copy of an object may be because of which another one is made or deleted.
 const mostBehind = 2 * time.Second
 
-// byThePresent holds that a child is only made for a Deployment that wants one and is held by a finalizer, and only deleted where its
+// byThePresent holds that a run is only made for a Deployment that is there, that a child is only made for a Deployment that wants one and is held by a finalizer, and only deleted where its
 // Deployment wants none: when the request is carried out, or at a moment since it was sent, or before.
 func (o *oracle) byThePresent() {
 	parents, of := o.parents(), map[string]*parent{}
 	for _, r := range o.all {
+		if _, is := r.to(podtemplates); is && r.as != user && r.stored() && r.method == http.MethodPost {
+			if p := parents[types.UID(r.written.Metadata.Labels["of"])]; p == nil || !p.living.during(r.sent.Add(-mostBehind), r.at) {
+				o.accuse("made, and its Deployment was not there: %s", r)
+			}
+		}
 		name, is := r.to(configmaps)
 		if !is || r.as == user || !r.stored() {
 			continue
@@ -182,8 +239,8 @@ func (o *oracle) byThePresent() {
 // parent is when a Deployment wanted a child: it was there, not being deleted, selected, and the rule in effect; and when it had a
 // finalizer.
 type parent struct {
-	there, selected  bool
-	wanting, holding spans
+	there, selected          bool
+	living, wanting, holding spans
 }
 
 // parents are all Deployments that there have been.
@@ -208,6 +265,7 @@ func (o *oracle) parents() map[types.UID]*parent {
 			p.holding.note(r.at, len(metadata.Finalizers) > 0)
 		}
 		for _, p := range out {
+			p.living.note(r.at, p.there)
 			p.wanting.note(r.at, ruled && p.there && p.selected)
 		}
 	}

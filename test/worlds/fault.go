@@ -133,11 +133,11 @@ func (d *disturbance) String() string {
 // forever is the last number of what does not end.
 const forever = math.MaxInt
 
-// hit is what happens to one request, which has a number among all of its replica.
+// hit is what happens to one request.
 type hit struct {
-	number int
-	fault  Fault
-	by     time.Duration
+	taken bool // it is known
+	fault Fault
+	by    time.Duration
 }
 
 // carry has an errand done, and happen to it what is to.

@@ -22,9 +22,9 @@ type line struct {
 	gone         chan struct{} // closed by crash
 	frozen       atomic.Int64  // until when nothing gets through, in nanoseconds
 
-	// How many requests each disturbance was about, and how many there were; by the first goroutine of the bubble alone.
-	counts []int
-	sent   int
+	// How many requests each disturbance was about, and how many watches there were; by the first goroutine of the bubble alone.
+	counts  []int
+	watches int
 }
 
 // RoundTrip implements [http.RoundTripper]: the request waits until the network carries it.
@@ -45,8 +45,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // hit is what happens to the next request.
 func (l *line) hit(r *http.Request) hit {
-	l.sent++
-	out := hit{number: l.sent}
+	out := hit{taken: true}
 	for i := range l.disturbances {
 		d := &l.disturbances[i]
 		if !d.concerns(r) {
@@ -86,7 +85,7 @@ type freezing struct {
 // Read implements [io.Reader].
 func (f freezing) Read(into []byte) (int, error) {
 	n, err := f.ReadCloser.Read(into)
-	if d := f.line.thaws(); d > 0 {
+	for d := f.line.thaws(); d > 0; d = f.line.thaws() {
 		<-time.After(d)
 	}
 	return n, err //nolint:wrapcheck // It is that of the server.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -24,7 +25,6 @@ type network struct {
 	history *history
 	choose  func(n int) int // which of n requests is next
 	record  []*request      // of another life of this world, which it follows
-	strayed bool            // it could not
 	moment  time.Time       // of the last request
 	atOnce  int             // how many there have been at that moment
 	asked   chan struct{}   // has a value when there may be a request to carry
@@ -156,28 +156,36 @@ func (n *network) follow(several []*errand) *errand {
 	}
 	next := n.record[0]
 	at := slices.IndexFunc(several, func(e *errand) bool {
-		return e.line.as == next.as && e.request.Method == next.method && e.request.URL.Path == next.path
+		return e.line.as == next.as && e.request.Method == next.method && e.request.URL.Path == next.path && asked(e.request.URL.RawQuery) == asked(next.query)
 	})
 	switch until := time.Until(next.at); {
+	case until > 0: // Nothing is carried earlier than it was.
+		time.AfterFunc(until, n.wake)
+		return nil
 	case at >= 0:
 		n.record = n.record[1:]
 		return several[at]
-	case until > 0:
-		time.AfterFunc(until, n.wake)
-		return nil
 	default:
-		n.record, n.strayed = nil, true
+		n.record = nil
 		return n.follow(several)
 	}
 }
 
+// asked is a query without what the network sets itself.
+func asked(query string) string {
+	values, _ := url.ParseQuery(query) // It is that of a client.
+	values.Del("timeoutSeconds")
+	return values.Encode()
+}
+
 // carry sends a request, and has happen to it what is to.
 func (n *network) carry(e *errand) {
-	if e.hit == (hit{}) {
+	if !e.hit.taken {
 		e.hit = e.line.hit(e.request)
-		if of := wayOf(e.request); of == watches { // client-go would draw it by lot.
+		if wayOf(e.request) == watches { // client-go would draw it by lot.
+			e.line.watches++
 			query := e.request.URL.Query()
-			query.Set("timeoutSeconds", strconv.Itoa(300+e.hit.number*37%300))
+			query.Set("timeoutSeconds", strconv.Itoa(300+e.line.watches*37%300))
 			e.request = e.request.Clone(e.request.Context())
 			e.request.URL.RawQuery = query.Encode()
 		}

@@ -2,8 +2,10 @@ package worlds
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -25,12 +27,18 @@ func (w *World) look(ctx context.Context) (map[string]any, error) {
 			w.workload.look(out, of.Resource, &list.Items[i], names)
 		}
 	}
+	inventory, err := w.user.Resource(configmaps).Namespace("system").Get(ctx, "dyncontroller-inventory-world", metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("looking at the inventory: %w", err)
+	}
+	out["inventory"] = inventory.Object["data"]
 	return out, nil
 }
 
 // oracle looks for what the program promises that it never does, in the history of a world. It needs to know no case.
 type oracle struct {
 	all     []*request
+	calm    map[string]any // what users see of the calm world in the end
 	verdict strings.Builder
 }
 
@@ -38,7 +46,7 @@ func (o *oracle) accuse(format string, args ...any) { fmt.Fprintf(&o.verdict, fo
 
 // judge says what is wrong with a world that has ended: in the end all must be as in a calm one.
 func judge(w, calm *World) string {
-	o := &oracle{all: w.history.all}
+	o := &oracle{all: w.history.all, calm: calm.state}
 	if diff := gocmp.Diff(calm.state, w.state); diff != "" {
 		o.accuse("as if nothing had been disturbed, and as it is (-want +got):\n%s", diff)
 	}
@@ -77,10 +85,30 @@ func (o *oracle) guarded() {
 		if r.as == user || !r.stored() || r.method == http.MethodPost || r.code == http.StatusCreated {
 			continue
 		}
-		if !strings.Contains(r.body, `"uid"`) || !strings.Contains(r.body, `"resourceVersion"`) {
+		if !isGuarded(r.body) {
 			o.accuse("sent without the uid and the version of the object: %s\n%s", r, r.body)
 		}
 	}
+}
+
+// isGuarded reports whether the body of a request names the uid and the version of its object: in the metadata, as preconditions or in the steps
+// of a JSON patch.
+func isGuarded(body string) bool {
+	var object struct {
+		Metadata, Preconditions struct {
+			UID             string `json:"uid"`
+			ResourceVersion string `json:"resourceVersion"`
+		}
+	}
+	if json.Unmarshal([]byte(body), &object) == nil {
+		return object.Metadata.UID+object.Preconditions.UID != "" && object.Metadata.ResourceVersion+object.Preconditions.ResourceVersion != ""
+	}
+	var steps []struct{ Path string }
+	_ = json.Unmarshal([]byte(body), &steps) // What is neither guards nothing.
+	has := func(path string) bool {
+		return slices.ContainsFunc(steps, func(s struct{ Path string }) bool { return s.Path == path })
+	}
+	return has("/metadata/uid") && has("/metadata/resourceVersion")
 }
 
 // onceMade holds that no object of a resource is made twice for one reason.

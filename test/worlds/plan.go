@@ -61,10 +61,10 @@ func drawn(seed uint64, of *workload) plan {
 func drawnDisturbances(lots *rand.Rand, replica int, of *workload) (out []disturbance) {
 	delay := func() time.Duration { return time.Duration(1+lots.IntN(25)) * time.Second }
 	resource := func() string { return of.resources[lots.IntN(len(of.resources))].Resource }
-	for _, of := range []way{reads, creates, patches, deletes, watches, leases} {
+	for _, sent := range []way{reads, creates, patches, deletes, watches, leases} {
 		for range max(0, lots.IntN(5)-2) {
-			d := disturbance{replica: replica, of: of, from: 1 + lots.IntN(one(lots, []int{3, 8, 60})), fault: one(lots, possible[of])}
-			if of != leases && lots.IntN(2) == 0 {
+			d := disturbance{replica: replica, of: sent, from: 1 + lots.IntN(one(lots, []int{3, 8, 60})), fault: one(lots, possible[sent])}
+			if sent != leases && lots.IntN(2) == 0 {
 				d.resource = resource()
 			}
 			// Each watch that stalls takes two minutes, and each refusal longer than the one before.

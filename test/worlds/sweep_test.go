@@ -41,7 +41,7 @@ func TestCrashSweep(t *testing.T) {
 			for _, fault := range []Fault{CrashBefore, CrashAfter} {
 				killed := p
 				killed.disturbances = []disturbance{{replica: at, of: all, from: 1 + request, to: 1 + request, fault: fault}}
-				if wrong, transcript := play(t, server, workload, killed); wrong != "" {
+				if wrong, transcript, _ := play(t, server, workload, killed); wrong != "" {
 					report(t, server, workload, killed, wrong, transcript, fmt.Sprintf("go test ./test/worlds -run TestCrashSweep -sweeps %d", n+1))
 				}
 				kills++

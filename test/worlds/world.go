@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -78,8 +79,23 @@ type place struct {
 	down    time.Duration // until the next replica starts, a second if it is 0; guarded by mu
 }
 
+// beat changes something that no rule is about, as nodes renew their leases all the time: the version of the cluster goes on, and watches get
+// bookmarks.
+func (w *World) beat(ctx context.Context) {
+	at := storage.Change{Resource: schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, Namespace: "kube-node-lease", Name: "node"}
+	lease := []byte(`{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"node","namespace":"kube-node-lease"}}`)
+	for ctx.Err() == nil {
+		w.stored.Put(at, lease)
+		select {
+		case <-time.After(20*time.Second + 17*time.Microsecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
 // run starts replicas, which elect a leader where there are several.
 func (w *World) run(ctx context.Context, replicas int) error {
+	go w.beat(ctx)
 	for range replicas {
 		first, err := w.newReplica(replicas > 1)
 		if err != nil {
@@ -182,4 +198,5 @@ func (w *World) end() {
 		}
 	}()
 	w.serve(ended, math.MaxInt)
+	w.pass(time.Minute) // What is late comes, and finds nobody.
 }
