@@ -267,7 +267,7 @@ func (a *attempt) decide(seen observation) {
 	record, asked := a.record, &source{engine: a.core, asker: a.Key, watched: seen.Object}
 	a.verifier = &verifier{
 		cluster: &a.cluster, key: a.Key, informers: a.now.of[a.Key.GVR], keeps: a.now.compared(a.Key.GVR), asked: asked,
-		read: &record.read, version: versionOf(seen.Object), own: map[types.UID]bool{}, verified: map[string]time.Time{},
+		read: &record.read, version: versionOf(seen.Object), own: map[types.UID]bool{}, turn: make(chan struct{}, 1), verified: map[string]time.Time{},
 	}
 	seen.State = rules.State{
 		HeldSince: record.held.Load().under(a.now), Separate: record.separate, Ineffective: record.ineffective,

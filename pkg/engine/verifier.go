@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,9 +34,11 @@ type verifier struct {
 	version   string             // of the watched object, as the plan has left it
 	own       map[types.UID]bool // what the plan has written itself, which contradicts nothing
 
-	mu sync.Mutex
+	// turn has a value while an operation finds out. It is no mutex, since what waits for it waits for requests: with its context, and so that
+	// a bubble of testing/synctest knows of it.
+	turn chan struct{}
 	// verified is when what the plan was decided by was so still: the watched object, by "" or, read live, "live", and the
-	// answers to questions, by their keys; guarded by mu.
+	// answers to questions, by their keys. It belongs to whose turn it is.
 	verified map[string]time.Time
 }
 
@@ -64,8 +65,12 @@ func (v *verifier) confirm(ctx context.Context, o plan.Operation) *write.Result 
 //
 // It returns the answer instead of sending the operation, or nil and until when it may be sent.
 func (v *verifier) verify(ctx context.Context, o plan.Operation) (until time.Time, contradicted *write.Result) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	select {
+	case v.turn <- struct{}{}:
+		defer func() { <-v.turn }()
+	case <-ctx.Done():
+		return v.clock.Now(), unconfirmed(fmt.Errorf("waiting to find out what it is decided by: %w", context.Cause(ctx)))
+	}
 	until = v.clock.Now().Add(informer.MaxStaleness)
 	holds := func(what string, look func() (time.Time, *write.Result)) bool {
 		at, known := v.verified[what]
