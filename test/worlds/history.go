@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -32,11 +33,15 @@ type request struct {
 // written is the object in the answer to a write.
 type written struct {
 	Metadata struct {
-		Name       string            `json:"name"`
-		UID        types.UID         `json:"uid"`
-		Labels     map[string]string `json:"labels"`
-		Finalizers []string          `json:"finalizers"`
+		Name            string                  `json:"name"`
+		UID             types.UID               `json:"uid"`
+		Labels          map[string]string       `json:"labels"`
+		Finalizers      []string                `json:"finalizers"`
+		OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
 	} `json:"metadata"`
+	Spec struct {
+		Replicas int `json:"replicas"`
+	} `json:"spec"`
 }
 
 // String is the request as a transcript has it.

@@ -168,7 +168,7 @@ func goesWrong(t *testing.T, seed string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workload := children(load(t))
+	workload := of(workloads(t), number)
 	wrong, _, _ := play(t, newServer(t), workload, drawn(number, workload))
 	return wrong != ""
 }

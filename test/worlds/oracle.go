@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,10 +29,13 @@ func (w *World) look(ctx context.Context) (map[string]any, error) {
 		}
 	}
 	inventory, err := w.user.Resource(configmaps).Namespace("system").Get(ctx, "dyncontroller-inventory-world", metav1.GetOptions{})
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err): // The rules leave nothing.
+	case err != nil:
 		return nil, fmt.Errorf("looking at the inventory: %w", err)
+	default:
+		out["inventory"] = inventory.Object["data"]
 	}
-	out["inventory"] = inventory.Object["data"]
 	return out, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand" //nolint:depguard // client-go draws from it.
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 
 // TestWorlds holds, for worlds that are drawn, all that the oracle does.
 func TestWorlds(t *testing.T) {
-	server, workload := newServer(t), children(load(t))
+	server, all := newServer(t), workloads(t)
 	began, requests := time.Now(), atomic.Int64{}
 	t.Run("", func(t *testing.T) {
 		side := runtime.GOMAXPROCS(0)
@@ -48,6 +49,7 @@ func TestWorlds(t *testing.T) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
 				for i := first; i < *worlds && !t.Failed(); i += side {
+					workload := of(all, *seed+uint64(i))
 					p := drawn(*seed+uint64(i), workload)
 					wrong, transcript, sent := play(t, server, workload, p)
 					if requests.Add(int64(sent)); wrong != "" {
@@ -88,6 +90,19 @@ func newServer(t *testing.T) *apiserver.Server {
 	}
 	return server
 }
+
+// workloads are all that there are.
+func workloads(t *testing.T) []*workload {
+	t.Helper()
+	text, err := os.ReadFile("../../examples/rules/replicaset/replicaset.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []*workload{children(load(t)), replicaSets(load(t), string(text))}
+}
+
+// of is the workload of a seed.
+func of(all []*workload, seed uint64) *workload { return all[seed%uint64(len(all))] }
 
 // load is what makes a workload of the text of rules.
 func load(t *testing.T) func(text string) *workload {
