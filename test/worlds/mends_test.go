@@ -80,7 +80,7 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"inventory/recorded", "A rule writes before the inventory says what it may leave.",
-		"pkg/engine/inventory/guard.go", "if !c.guard.recorded.Has(leftover) {", "if false {",
+		"pkg/engine/inventory/guard.go", "if !c.guard.recorded.Has(leftover) {", "if false && c.guard.recorded.Has(leftover) {",
 	},
 	{
 		"write/deletion", "A deletion does not say which version it was decided by.",
