@@ -50,14 +50,15 @@ func (h handler) Changed(event informer.Event) {
 
 // orphaned is the parent of a child that has come, if no cache has it.
 func (h handler) orphaned(now *active, event informer.Event) (parents []Key) {
-	families := slices.DeleteFunc(slices.Clone(now.families), func(family *rules.Rule) bool { return !slices.Contains(family.Children(), event.Key) })
-	if len(families) == 0 || !h.awake.Load() { // Who wakes looks for all orphans.
+	if !h.awake.Load() { // Who wakes looks for all orphans.
 		return nil
 	}
-	child := event.After.Fields()
-	uid, set, rule := plan.Label(child, plan.LabelOwnerUID), plan.Label(child, plan.LabelSet), plan.Label(child, plan.LabelRule)
-	for _, family := range families {
-		if uid != "" && set == family.ID.SetID() && rule == family.ID.Name {
+	for _, family := range now.families {
+		if !slices.Contains(family.Children(), event.Key) {
+			continue
+		}
+		child := event.After.Fields()
+		if uid := plan.Label(child, plan.LabelOwnerUID); uid != "" && plan.Label(child, plan.LabelSet) == family.ID.SetID() && plan.Label(child, plan.LabelRule) == family.ID.Name {
 			parents = append(parents, h.orphans(family, func(*rules.Rule) []types.UID { return []types.UID{types.UID(uid)} })...)
 		}
 	}

@@ -351,7 +351,8 @@ func (h *housekeeper) cleanUp(ctx context.Context, now *active, leftovers, gone 
 	return errors.Join(err, errRecord)
 }
 
-// firstPause is after how long it is looked again whether the caches show what a sweep has written. Each pause is twice as long.
+// firstPause is how long the housekeeper waits before it looks again whether the caches show what a sweep has written. Each pause is twice as
+// long as the one before.
 const firstPause = 10 * time.Millisecond
 
 // sweepWriter notes, for an engine that settles, what the caches have to show of a sweep. It is for one goroutine.

@@ -40,7 +40,7 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"engine/late", "A child that comes after its parent went stays.",
-		"pkg/engine/handler.go", "len(families) == 0 ||", "len(families) >= 0 ||",
+		"pkg/engine/handler.go", "if !h.awake.Load() { //", "if true { //",
 	},
 	{
 		"engine/expect", "A rule is evaluated before its caches show what it has written.",
