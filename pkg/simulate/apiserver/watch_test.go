@@ -32,12 +32,7 @@ func TestWatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
-				c := inNew(server)
-				c.world.Remember()
-				client, err := dynamic.NewForConfig(&rest.Config{Host: "http://server", Transport: c.http, QPS: -1})
-				if err != nil {
-					t.Fatal(err)
-				}
+				c, client := watchable(t, server)
 				objects := client.Resource(gvr).Namespace("a")
 				var told []string
 				tell := func(what string) func(any) {
@@ -77,7 +72,7 @@ func TestWatch(t *testing.T) {
 				create("after")
 				label("before", "no")
 				label("before", "yes")
-				_, err = objects.Patch(ctx, "after", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{})
+				_, err := objects.Patch(ctx, "after", types.MergePatchType, []byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{})
 				do(err)
 				c.world.Compact()
 				<-time.After(3 * time.Hour)
@@ -97,12 +92,7 @@ func TestWatch(t *testing.T) {
 func TestWatchWithoutBookmarks(t *testing.T) {
 	server := gadgets(t)
 	synctest.Test(t, func(t *testing.T) {
-		c := inNew(server)
-		c.world.Remember()
-		client, err := dynamic.NewForConfig(&rest.Config{Host: "http://server", Transport: c.http, QPS: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, client := watchable(t, server)
 		gvr := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(kindOf(server, gvr))
@@ -134,12 +124,7 @@ func TestWatchLasts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := inNew(server)
-				c.world.Remember()
-				client, err := dynamic.NewForConfig(&rest.Config{Host: "http://server", Transport: c.http, QPS: -1})
-				if err != nil {
-					t.Fatal(err)
-				}
+				_, client := watchable(t, server)
 				began := time.Now()
 				watching, err := client.Resource(gvr).Watch(t.Context(), metav1.ListOptions{})
 				if err != nil {
@@ -159,4 +144,16 @@ func TestWatchLasts(t *testing.T) {
 func kindOf(server *apiserver.Server, gvr schema.GroupVersionResource) schema.GroupVersionKind {
 	resource, _ := server.Of(gvr)
 	return resource.Kind
+}
+
+// watchable is a new world that can be watched, and a client of it.
+func watchable(t *testing.T, server *apiserver.Server) (*client, dynamic.Interface) {
+	t.Helper()
+	c := inNew(server)
+	c.world.Remember()
+	client, err := dynamic.NewForConfig(&rest.Config{Host: "http://server", Transport: c.http, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, client
 }
