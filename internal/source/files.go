@@ -69,8 +69,8 @@ func New(paths []string, stdin io.Reader, options rules.Options) *Files {
 	return f
 }
 
-// Poll has changes looked for every ten seconds alone, without notifications of the kernel: what waits for those keeps a virtual clock from
-// going on.
+// Poll has the files read every ten seconds, without notifications of the kernel: a virtual clock stands still while a goroutine waits for
+// those.
 func (f *Files) Poll() { f.polled = true }
 
 // Error is everything that kept rules from being loaded.

@@ -156,7 +156,7 @@ func (n *network) follow(several []*errand) *errand {
 	}
 	next := n.record[0]
 	at := slices.IndexFunc(several, func(e *errand) bool {
-		return e.line.as == next.as && e.request.Method == next.method && e.request.URL.Path == next.path && asked(e.request.URL.RawQuery) == asked(next.query)
+		return e.line.as == next.as && e.request.Method == next.method && e.request.URL.Path == next.path && withoutTimeout(e.request.URL.RawQuery) == withoutTimeout(next.query)
 	})
 	switch until := time.Until(next.at); {
 	case until > 0: // Nothing is carried earlier than it was.
@@ -171,8 +171,8 @@ func (n *network) follow(several []*errand) *errand {
 	}
 }
 
-// asked is a query without what the network sets itself.
-func asked(query string) string {
+// withoutTimeout is a query without the timeout, which the network sets itself.
+func withoutTimeout(query string) string {
 	values, _ := url.ParseQuery(query) // It is that of a client.
 	values.Del("timeoutSeconds")
 	return values.Encode()

@@ -134,7 +134,7 @@ func (p *place) takeDown() time.Duration {
 	return down
 }
 
-// replica is the one that runs in the place, or ran last.
+// current is the replica that runs in the place, or ran last.
 func (p *place) current() *replica {
 	p.mu.Lock()
 	defer p.mu.Unlock()
