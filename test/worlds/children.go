@@ -203,6 +203,9 @@ func (o *oracle) asRuled() {
 // mostBehind is how old the copy of an object may be because of which another one is made or deleted.
 const mostBehind = 2 * time.Second
 
+// longestAttempt is how long what was evaluated by rules may go on after those were replaced.
+const longestAttempt = time.Minute
+
 // byThePresent holds that a run is only made for a Deployment that is there, that a child is only made for a Deployment that wants one and is held by a finalizer, and only deleted where its
 // Deployment wants none: when the request is carried out, or at a moment since it was sent, or before.
 func (o *oracle) byThePresent() {
@@ -228,7 +231,7 @@ func (o *oracle) byThePresent() {
 		of[cmp.Or(name, r.written.Metadata.Name)] = p
 		switch {
 		case r.code != http.StatusCreated:
-		case p == nil || !p.wanting.during(from, to):
+		case p == nil || !p.selecting.during(from, to) || !p.wanting.during(from.Add(-longestAttempt), to):
 			o.accuse("made, and no Deployment wanted it: %s", r)
 		case !p.holding.during(from, to):
 			o.accuse("made, and its Deployment had no finalizer: %s", r)
@@ -236,11 +239,11 @@ func (o *oracle) byThePresent() {
 	}
 }
 
-// parent is when a Deployment wanted a child: it was there, not being deleted, selected, and the rule in effect; and when it had a
-// finalizer.
+// parent is when a Deployment was there and not being deleted, when it was selected besides, when it wanted a child as the rule was in effect, too;
+// and when it had a finalizer.
 type parent struct {
-	there, selected          bool
-	living, wanting, holding spans
+	there, selected                     bool
+	living, selecting, wanting, holding spans
 }
 
 // parents are all Deployments that there have been.
@@ -266,6 +269,7 @@ func (o *oracle) parents() map[types.UID]*parent {
 		}
 		for _, p := range out {
 			p.living.note(r.at, p.there)
+			p.selecting.note(r.at, p.there && p.selected)
 			p.wanting.note(r.at, ruled && p.there && p.selected)
 		}
 	}
