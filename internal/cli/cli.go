@@ -21,6 +21,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
+	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/printable"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 )
@@ -40,8 +41,10 @@ type Process struct {
 	KubernetesLog func(log *slog.Logger, verbosity int)
 	// Access says when run looks at what accounts may do; zero for [access.DefaultIntervals]. Only tests set it.
 	Access access.Intervals
-	// Transport carries requests to API servers in place of the network, and rule files are polled; nil for the network. Only tests set it.
+	// Transport carries requests to API servers and controllers in place of the network, and rule files are polled; nil for the network.
+	// Listen is where metrics and health are served then, nil for the network. Only tests set them.
 	Transport http.RoundTripper
+	Listen    telemetry.Listen
 	color     *config.Value
 }
 

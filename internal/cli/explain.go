@@ -88,7 +88,7 @@ func newExplain(p Process) *cobra.Command {
 	flags.BoolVar(&e.fromCluster, "rules-from-cluster", false, "take the RuleSets and ClusterRuleSets of the cluster too")
 	e.cluster = addClusterFlags(flags, clusterAsRun, contextOfKubeconfig, "the namespace `NAME` of the object, and of a RuleSet that names none")
 	e.addFlags(flags, "`FILE` with the object, instead of a cluster; - for standard input", "`FILE` with other objects, which the rules may read; may be repeated")
-	e.controller.addFlags(flags)
+	e.controller.addFlags(p, flags)
 	e.output = addOutputFlag(command, "how the explanation is shown: tree or json", formatTree, formatJSON)
 	return command
 }

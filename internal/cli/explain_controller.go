@@ -37,10 +37,12 @@ type controller struct {
 	caFile    string
 	insecure  bool // its certificate is not verified
 
-	base *url.URL // of the address, once that is checked; nil for none
+	base      *url.URL          // of the address, once that is checked; nil for none
+	transport http.RoundTripper // nil for the network
 }
 
-func (c *controller) addFlags(flags *pflag.FlagSet) {
+func (c *controller) addFlags(p Process, flags *pflag.FlagSet) {
+	c.transport = p.Transport
 	flags.StringVar(&c.address, "controller", "", "`ADDRESS` of the metrics of a running controller, to be asked what it remembers; https://ADDRESS with --metrics-secure")
 	flags.StringVar(&c.tokenFile, "controller-token-file", "", "`FILE` with a bearer token that gives the right to get /explain of the controller")
 	flags.StringVar(&c.caFile, "controller-ca-file", "", "`FILE` with the authority of the certificate of the controller")
@@ -123,8 +125,12 @@ func (c *controller) ask(ctx context.Context, query url.Values, answer any) erro
 		}
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
+	transport := c.transport
+	if transport == nil {
+		transport = &http.Transport{DisableKeepAlives: true, TLSClientConfig: verify}
+	}
 	client := &http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: verify},
+		Transport: transport,
 		// It never does that, so it is not the controller, and gets no token elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

@@ -46,6 +46,7 @@ type service struct {
 	schemas  []*clusterSchemas   // that are followed
 	election *election.Candidate // nil for none
 	metrics  *telemetry.Metrics
+	listenOn telemetry.Listen
 	startup  startup
 	inEffect atomic.Pointer[rules.Set] // rules of all sources
 
@@ -60,7 +61,10 @@ type service struct {
 
 // newService is given what shows changes, nil for nothing, and how the options of the operator are set besides, nil for not.
 func newService(target *cluster, settings config.Config, p Process, log *slog.Logger, show *printer, set func(*operator.Options)) (s *service, err error) {
-	s = &service{cluster: target, settings: settings, version: p.version(), log: log, show: show}
+	s = &service{cluster: target, settings: settings, version: p.version(), log: log, show: show, listenOn: p.Listen}
+	if s.listenOn == nil {
+		s.listenOn = telemetry.TCP
+	}
 	s.metrics = telemetry.NewMetrics(s.version, func() telemetry.Snapshot { return s.operator.Measure() })
 	options := rules.Options{
 		DefaultNamespace: target.namespace, Params: settings.Params, Schemas: offlineSchemas(),
@@ -215,7 +219,7 @@ func (s *service) listen(ctx context.Context) (stop func(), err error) {
 	}{
 		{"metrics", "--metrics-bind-address", s.settings.Listen.Metrics, s.serveMetrics},
 		{"health", "--health-probe-bind-address", s.settings.Listen.Health, func(ctx context.Context, address string) (*telemetry.Server, error) {
-			return telemetry.Serve(ctx, address, telemetry.Health(checks))
+			return telemetry.Serve(ctx, s.listenOn, address, telemetry.Health(checks))
 		}},
 	} {
 		if endpoint.address == "" {
@@ -313,7 +317,7 @@ func (s *service) serveMetrics(ctx context.Context, address string) (*telemetry.
 		return metricsHandler(protect, s.metrics.Handler(), explainHandler(s.operator), listen.Profiling)
 	}
 	if !listen.Secure {
-		return telemetry.Serve(ctx, address, handler(byAddress(address)))
+		return telemetry.Serve(ctx, s.listenOn, address, handler(byAddress(address)))
 	}
 	filter, err := scrapeauth.New(s.cluster.config, s.options.Clock, s.log)
 	if err != nil {
@@ -323,7 +327,7 @@ func (s *service) serveMetrics(ctx context.Context, address string) (*telemetry.
 	if listen.CertDir != "" {
 		certificates = telemetry.CertificatesIn(listen.CertDir, s.log)
 	}
-	return telemetry.ServeTLS(ctx, address, handler(filter.Protect), certificates, s.log)
+	return telemetry.ServeTLS(ctx, s.listenOn, address, handler(filter.Protect), certificates, s.log)
 }
 
 // checks is what readiness depends on: rules are in effect, and of every cache of the

@@ -78,7 +78,7 @@ func newStatus(p Process) *cobra.Command {
 	}
 	flags := command.Flags()
 	s.cluster = addClusterFlags(flags, clusterAsRun, contextOfKubeconfig, "show only the RuleSets of the namespace `NAME`")
-	s.controller.addFlags(flags)
+	s.controller.addFlags(p, flags)
 	flags.BoolVarP(&s.watch, "watch", "w", false, "go on, and show each set again when its status has changed")
 	s.output = addOutputFlag(command, "how the sets are shown: table, wide, json or yaml", formatTable, formatWide, formatJSON, formatYAML)
 	return command

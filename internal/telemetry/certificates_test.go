@@ -127,7 +127,7 @@ func TestSelfSignedByAWrongClock(t *testing.T) {
 func secure(t *testing.T, log *slog.Logger, handler http.Handler) (*Server, *tls.Config) {
 	t.Helper()
 	certificates := SelfSigned(clocktesting.NewFakeClock(time.Now()))
-	server, err := ServeTLS(t.Context(), "127.0.0.1:0", handler, certificates, log)
+	server, err := ServeTLS(t.Context(), TCP, "127.0.0.1:0", handler, certificates, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestServeTLS(t *testing.T) {
 func TestServeTLSWithout(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	_, err := ServeTLS(t.Context(), "127.0.0.1:0", http.NotFoundHandler(), CertificatesIn(t.TempDir(), log), log)
+	_, err := ServeTLS(t.Context(), TCP, "127.0.0.1:0", http.NotFoundHandler(), CertificatesIn(t.TempDir(), log), log)
 	if err == nil || !strings.Contains(err.Error(), "tls.crt") {
 		t.Errorf("have %v", err)
 	}

@@ -51,26 +51,34 @@ type Server struct {
 	done     chan struct{}
 }
 
+// Listen listens on an address, such as [TCP].
+type Listen func(ctx context.Context, address string) (net.Listener, error)
+
+// TCP listens on the network.
+func TCP(ctx context.Context, address string) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address) //nolint:wrapcheck // See serve.
+}
+
 // Serve listens on the address and answers with the handler until Stop.
-func Serve(ctx context.Context, address string, handler http.Handler) (*Server, error) {
-	return serve(ctx, address, &http.Server{Handler: handler})
+func Serve(ctx context.Context, listen Listen, address string, handler http.Handler) (*Server, error) {
+	return serve(ctx, listen, address, &http.Server{Handler: handler})
 }
 
 // ServeTLS does the same by TLS, with HTTP/1.1 alone: a connection of HTTP/2 lets a stranger
 // ask for much at once. What goes wrong with a connection is told to the log.
-func ServeTLS(ctx context.Context, address string, handler http.Handler, certificates Certificates, log *slog.Logger) (*Server, error) {
+func ServeTLS(ctx context.Context, listen Listen, address string, handler http.Handler, certificates Certificates, log *slog.Logger) (*Server, error) {
 	if _, err := certificates(nil); err != nil {
 		return nil, err
 	}
-	return serve(ctx, address, &http.Server{
+	return serve(ctx, listen, address, &http.Server{
 		Handler: handler, ErrorLog: connectionLog(log),
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: certificates},
 	})
 }
 
 // serve completes a server, and starts it.
-func serve(ctx context.Context, address string, server *http.Server) (*Server, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+func serve(ctx context.Context, listen Listen, address string, server *http.Server) (*Server, error) {
+	listener, err := listen(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("serving on %s: %w", address, err)
 	}

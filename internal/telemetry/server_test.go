@@ -29,7 +29,7 @@ func fetch(ctx context.Context, address string) (string, error) {
 func TestServerFinishesWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	asked, goOn := make(chan struct{}), make(chan struct{})
-	server, err := Serve(t.Context(), "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server, err := Serve(t.Context(), TCP, "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(asked)
 		<-goOn
 		_, _ = io.WriteString(w, "late")
@@ -67,7 +67,7 @@ func TestServerFinishesWhatWasAsked(t *testing.T) {
 
 func TestServeTakenAddress(t *testing.T) {
 	t.Parallel()
-	first, err := Serve(t.Context(), "127.0.0.1:0", http.NotFoundHandler())
+	first, err := Serve(t.Context(), TCP, "127.0.0.1:0", http.NotFoundHandler())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestServeTakenAddress(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	_, err = Serve(t.Context(), first.Address(), http.NotFoundHandler())
+	_, err = Serve(t.Context(), TCP, first.Address(), http.NotFoundHandler())
 	if err == nil || !strings.Contains(err.Error(), first.Address()) {
 		t.Errorf("the error names the address, got %v", err)
 	}
