@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
@@ -27,6 +25,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
 	"github.com/dyncontroller/dyncontroller/test/proxy"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 var pods = apischema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -150,25 +149,8 @@ func (e *evaluations) expect(t *testing.T, c change, barrier func() []string) {
 // proxied starts a proxy to the test's cluster and returns the arguments by which a process goes through it.
 func proxied(t *testing.T, fault proxy.Fault) (*proxy.Proxy, []string) {
 	t.Helper()
-	c := cluster(t)
-	options := proxy.Options{Fault: fault}
-	s, isSimulated := c.(*simulated)
-	if isSimulated {
-		options.Host = "proxy-" + rand.String(5)
-	}
-	p, err := proxy.Start(context.WithoutCancel(t.Context()), c.RESTConfig(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Stop)
-	if isSimulated {
-		s.add(options.Host, p.RESTConfig().Transport)
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := p.WriteKubeconfig(path); err != nil {
-		t.Fatal(err)
-	}
-	return p, []string{"--kubeconfig", path}
+	p, kubeconfig := virtual.Proxy(t, cluster(t), fault)
+	return p, []string{"--kubeconfig", kubeconfig}
 }
 
 // storing are the requests that ask for a change of what rules are about: Events and leases aside.

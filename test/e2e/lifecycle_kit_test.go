@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // definition is a CRD of a test. Its group is of the test alone.
@@ -157,7 +159,7 @@ func answerOf(t *testing.T, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := virtual.Client(cluster(t)).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // planes are the control planes of the tests.
@@ -83,10 +84,10 @@ func alongside(t *testing.T) {
 }
 
 // cluster is that of the test.
-func cluster(t *testing.T) testCluster {
+func cluster(t *testing.T) virtual.Cluster {
 	t.Helper()
-	if c, is := simulations.Load(t.Name()); is {
-		return c.(*simulated)
+	if c := virtual.Of(t); c != nil {
+		return c
 	}
 	return controlPlane(t)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/internal/cli"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // process is a dyncontroller that runs in this process, from its command line.
@@ -66,6 +67,7 @@ func start(t *testing.T, args ...string) *process {
 		defer close(p.done)
 		p.code = cli.Run(ctx, cli.Process{
 			Args: append(command, args...), Stdin: strings.NewReader(""), Stdout: p.output, Stderr: p.output, Version: "test", Transport: carrier,
+			Listen: virtual.Listen(cluster(t)),
 		})
 	}()
 	t.Cleanup(func() {

@@ -5,6 +5,7 @@ package floors
 func House() [][]string {
 	return [][]string{
 		{"./test/corpus", "./test/demo", "./test/differential", "./test/docs", "./test/e2e", "./test/hostile/probe", "./test/mutation", "./test/parity", "./test/scorecard", "./test/tenants", "./test/worlds"},
+		{"./test/virtual"},
 		{"./test/archive", "./test/controlplane", "./test/floors", "./test/generate", "./test/hostile", "./test/oracle", "./test/proxy", "./test/schemas"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
@@ -102,7 +103,7 @@ func Bans() []Ban {
 		{
 			Why:    "only the schemas and the simulated cluster need the API server's code",
 			Who:    []string{"./..."},
-			Except: []string{"./pkg/simulate/...", "./pkg/rules/schema/..."},
+			Except: []string{"./pkg/simulate/...", "./pkg/rules/schema/...", "./test/virtual"},
 			What:   []string{"k8s.io/apiserver/..."},
 		},
 		{

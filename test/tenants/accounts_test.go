@@ -23,12 +23,12 @@ func newYard(t *testing.T) yard {
 
 func (y yard) remove(t *testing.T) {
 	t.Helper()
-	kubectl(t, cluster(t), "delete", "serviceaccount", "bot", "-n", y.namespace)
+	remove(t, cluster(t), serviceaccounts, y.namespace, "bot")
 }
 
 func (y yard) remake(t *testing.T) {
 	t.Helper()
-	kubectl(t, cluster(t), "create", "serviceaccount", "bot", "-n", y.namespace)
+	apply(t, cluster(t), y.namespace, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: bot, namespace: NAMESPACE}\n")
 }
 
 func (y yard) paint(t *testing.T, color string) {
@@ -93,73 +93,76 @@ func (y yard) uid(t *testing.T) string {
 // TestAccountIsNotThere holds that nothing is done as an account that does not exist,
 // though the API server would allow it, and that it is once the account is there.
 func TestAccountIsNotThere(t *testing.T) {
-	alongside(t)
-	y := newYard(t)
-	y.remove(t)
-	began := time.Now()
-	start(t, cluster(t))
-	missing := "there is no such ServiceAccount: " + y.namespace + "/bot"
-	y.refused(t, noticed, missing)
-	y.neighbour(t, "red")
-	y.paint(t, "blue")
-	y.neighbour(t, "blue")
-	y.silent(t, began)
-	if got := label(t, configmaps, y.namespace, "painted"); got != nil {
-		t.Errorf("painted %v by an account that does not exist", got)
-	}
-	made := time.Now()
-	y.remake(t)
-	y.works(t, "blue")
-	t.Logf("ready %s after the account was made", time.Since(made).Round(time.Millisecond))
+	virtually(t, func(t *testing.T) {
+		y := newYard(t)
+		y.remove(t)
+		began := time.Now()
+		start(t, cluster(t))
+		missing := "there is no such ServiceAccount: " + y.namespace + "/bot"
+		y.refused(t, noticed, missing)
+		y.neighbour(t, "red")
+		y.paint(t, "blue")
+		y.neighbour(t, "blue")
+		y.silent(t, began)
+		if got := label(t, configmaps, y.namespace, "painted"); got != nil {
+			t.Errorf("painted %v by an account that does not exist", got)
+		}
+		made := time.Now()
+		y.remake(t)
+		y.works(t, "blue")
+		t.Logf("ready %s after the account was made", time.Since(made).Round(time.Millisecond))
+	})
 }
 
 // TestAccountDeleted holds that an account which is deleted is not acted as any more,
 // though its RoleBinding stays, and that another one of its name is.
 func TestAccountDeleted(t *testing.T) {
-	alongside(t)
-	y := newYard(t)
-	startLooking(t, cluster(t), often)
-	y.works(t, "red")
-	uid := y.uid(t)
-	deleted := time.Now()
-	y.remove(t)
-	y.refused(t, noticed, "there is no such ServiceAccount: "+y.namespace+"/bot")
-	t.Logf("refused %s after the account was deleted", time.Since(deleted).Round(time.Millisecond))
+	virtually(t, func(t *testing.T) {
+		y := newYard(t)
+		startLooking(t, cluster(t), often)
+		y.works(t, "red")
+		uid := y.uid(t)
+		deleted := time.Now()
+		y.remove(t)
+		y.refused(t, noticed, "there is no such ServiceAccount: "+y.namespace+"/bot")
+		t.Logf("refused %s after the account was deleted", time.Since(deleted).Round(time.Millisecond))
 
-	silent := time.Now()
-	y.paint(t, "green")
-	y.neighbour(t, "green")
-	y.silent(t, silent)
-	if got := label(t, configmaps, y.namespace, "painted"); got != "red" {
-		t.Errorf("painted %v by an account that does not exist", got)
-	}
+		silent := time.Now()
+		y.paint(t, "green")
+		y.neighbour(t, "green")
+		y.silent(t, silent)
+		if got := label(t, configmaps, y.namespace, "painted"); got != "red" {
+			t.Errorf("painted %v by an account that does not exist", got)
+		}
 
-	made := time.Now()
-	y.remake(t)
-	if y.uid(t) == uid {
-		t.Fatal("it is the same account")
-	}
-	y.works(t, "green")
-	t.Logf("recovered %s after the account was made again", time.Since(made).Round(time.Millisecond))
+		made := time.Now()
+		y.remake(t)
+		if y.uid(t) == uid {
+			t.Fatal("it is the same account")
+		}
+		y.works(t, "green")
+		t.Logf("recovered %s after the account was made again", time.Since(made).Round(time.Millisecond))
+	})
 }
 
 // TestAccountReplaced holds that what was read as an account is not used for another one
 // of its name, though nobody saw a moment without one.
 func TestAccountReplaced(t *testing.T) {
-	alongside(t)
-	y := newYard(t)
-	startLooking(t, cluster(t), often)
-	y.works(t, "red")
-	before := opened(t, y.bot)
-	y.remove(t)
-	y.remake(t)
-	replaced := time.Now()
-	within(t, noticed, "it reads anew as the new account", func() bool {
-		now := opened(t, y.bot)
-		return watching(t, y.bot, "configmaps") == 1 && len(now) > len(before)
+	virtually(t, func(t *testing.T) {
+		y := newYard(t)
+		startLooking(t, cluster(t), often)
+		y.works(t, "red")
+		before := opened(t, y.bot)
+		y.remove(t)
+		y.remake(t)
+		replaced := time.Now()
+		within(t, noticed, "it reads anew as the new account", func() bool {
+			now := opened(t, y.bot)
+			return watching(t, y.bot, "configmaps") == 1 && len(now) > len(before)
+		})
+		t.Logf("read anew %s after the account was replaced", time.Since(replaced).Round(time.Millisecond))
+		y.paint(t, "blue")
+		y.works(t, "blue")
+		y.neighbour(t, "blue")
 	})
-	t.Logf("read anew %s after the account was replaced", time.Since(replaced).Round(time.Millisecond))
-	y.paint(t, "blue")
-	y.works(t, "blue")
-	y.neighbour(t, "blue")
 }

@@ -12,6 +12,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // request is an entry of the audit log.
@@ -100,16 +103,39 @@ func readLog(t *testing.T, path string, offset int64, take func(request)) int64 
 	}
 }
 
-// requests are the audited requests that began after a moment.
+// requests are the audited requests that began since a moment.
 func requests(t *testing.T, since time.Time) []request {
 	t.Helper()
-	log, _ := audits.Load(cluster(t))
+	var all []request
+	if c := virtual.Of(t); c != nil {
+		for _, event := range c.Audit() {
+			all = append(all, requestOf(&event))
+		}
+	} else {
+		log, _ := audits.Load(cluster(t))
+		all = log.(*auditLog).read(t)
+	}
 	var out []request
-	for _, one := range log.(*auditLog).read(t) {
-		if one.RequestReceivedTimestamp.After(since) {
+	for _, one := range all {
+		if !one.RequestReceivedTimestamp.Time.Before(since) {
 			out = append(out, one)
 		}
 	}
+	return out
+}
+
+// requestOf is a request to a cluster in memory.
+func requestOf(e *auditv1.Event) request {
+	out := request{
+		AuditID: string(e.AuditID), Stage: string(e.Stage), Verb: e.Verb, RequestURI: e.RequestURI, UserAgent: e.UserAgent,
+		RequestReceivedTimestamp: e.RequestReceivedTimestamp, StageTimestamp: e.StageTimestamp,
+	}
+	out.User.Username, out.ResponseStatus.Code = e.User.Username, int(e.ResponseStatus.Code)
+	if e.ImpersonatedUser != nil {
+		out.ImpersonatedUser.Username = e.ImpersonatedUser.Username
+	}
+	of := &out.ObjectRef
+	of.Resource, of.Namespace, of.Name, of.APIGroup, of.Subresource = e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name, e.ObjectRef.APIGroup, e.ObjectRef.Subresource
 	return out
 }
 

@@ -20,6 +20,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/dyncontroller/dyncontroller/test/corpus"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 const (
@@ -120,7 +121,7 @@ func monitors(t *testing.T) string {
 	return name
 }
 
-func items(t *testing.T, on *plane, gvr schema.GroupVersionResource, namespace string) []unstructured.Unstructured {
+func items(t *testing.T, on virtual.Cluster, gvr schema.GroupVersionResource, namespace string) []unstructured.Unstructured {
 	t.Helper()
 	list, err := client(t, on).Resource(gvr).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {

@@ -22,14 +22,15 @@ const editor = `{apiGroups: [""], resources: [configmaps], verbs: [get, list, wa
 
 // TestSetObject holds that a set in the cluster is run as its ServiceAccount, and says so.
 func TestSetObject(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	account(t, cluster(t), namespace, "bot", editor)
-	start(t, cluster(t))
-	apply(t, cluster(t), namespace, guard)
-	apply(t, cluster(t), namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NAMESPACE}\ndata: {color: blue}\n")
-	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
-	eventually(t, "the label", func() bool {
-		return field(get(t, cluster(t), configmaps, namespace, "a"), "metadata", "labels", "color") == "blue"
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		account(t, cluster(t), namespace, "bot", editor)
+		start(t, cluster(t))
+		apply(t, cluster(t), namespace, guard)
+		apply(t, cluster(t), namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NAMESPACE}\ndata: {color: blue}\n")
+		ready(t, cluster(t), ruleSets, namespace, "guard")
+		eventually(t, "the label", func() bool {
+			return field(get(t, cluster(t), configmaps, namespace, "a"), "metadata", "labels", "color") == "blue"
+		})
 	})
 }

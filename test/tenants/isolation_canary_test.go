@@ -178,7 +178,7 @@ func TestCanary(t *testing.T) {
 			for _, mode := range []string{"client", "server"} {
 				c.once(t, append(flags, "--once", "--dry-run="+mode), "copy")
 			}
-			p := launch(t, flags...)
+			p := launch(t, cluster(t), flags...)
 			defer p.stop(t)
 			c.sung(t)
 			served := p.serves(t, "metrics", "/metrics") + p.serves(t, "health", "/readyz?verbose")
@@ -193,8 +193,8 @@ func TestCanary(t *testing.T) {
 			c.once(t, append(flags, "--once"), "failed")
 			c.looked(t)
 			for _, set := range []string{"ruleset/tells", "ruleset/named"} {
-				kubectl(t, cluster(t), "patch", set, "-n", c.namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-				kubectl(t, cluster(t), "delete", set, "-n", c.namespace)
+				kubectl(t, controlPlane(t), "patch", set, "-n", c.namespace, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+				kubectl(t, controlPlane(t), "delete", set, "-n", c.namespace)
 			}
 		})
 	}
@@ -214,7 +214,7 @@ func newCanary(t *testing.T) canary {
 // the value.
 func (c canary) once(t *testing.T, flags []string, says string) {
 	t.Helper()
-	p := launch(t, flags...)
+	p := launch(t, cluster(t), flags...)
 	if code := p.code(); code != 1 {
 		t.Errorf("%v ended with %d", flags, code)
 	}
@@ -237,8 +237,8 @@ func (c canary) sung(t *testing.T) {
 		return n
 	}
 	eventually(t, "all rules have acted or failed, and say so", func() bool {
-		notes := kubectl(t, cluster(t), "get", "events.events.k8s.io", "-n", c.namespace, "-o", `jsonpath={range .items[*]}{.note}{"\n"}{end}`)
-		made := kubectl(t, cluster(t), "get", "configmaps", "-n", c.namespace, "-o", "name")
+		notes := kubectl(t, controlPlane(t), "get", "events.events.k8s.io", "-n", c.namespace, "-o", `jsonpath={range .items[*]}{.note}{"\n"}{end}`)
+		made := kubectl(t, controlPlane(t), "get", "configmaps", "-n", c.namespace, "-o", "name")
 		for _, name := range []string{"/", "/a-", "/b-"} { // And one with what is generated.
 			if !strings.Contains(made, name+c.value+"\n") || !strings.Contains(made, "/"+c.value+"-") {
 				return false
@@ -253,8 +253,8 @@ func (c canary) sung(t *testing.T) {
 // that rules name by it.
 func (c canary) looked(t *testing.T) {
 	t.Helper()
-	c.silent(t, "an Event", kubectl(t, cluster(t), "get", "events.events.k8s.io", "-A", "-o", "yaml"))
-	c.silent(t, "a status", kubectl(t, cluster(t), "get", "rulesets,clusterrulesets", "-A", "-o", "jsonpath={.items[*].status}"))
+	c.silent(t, "an Event", kubectl(t, controlPlane(t), "get", "events.events.k8s.io", "-A", "-o", "yaml"))
+	c.silent(t, "a status", kubectl(t, controlPlane(t), "get", "rulesets,clusterrulesets", "-A", "-o", "jsonpath={.items[*].status}"))
 	for _, r := range requests(t, c.since) {
 		if !strings.Contains(r.RequestURI, "/configmaps/") {
 			c.silent(t, "an address", r.RequestURI+" "+r.UserAgent)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // house is two namespaces, a and b, whose tenants both try to reach into that of the
@@ -136,9 +138,18 @@ spec:
 // leave takes away what is in no namespace.
 func (h *house) leave(t *testing.T) {
 	t.Helper()
-	kubectl(t, cluster(t), "delete", "clusterruleset", h.home, "--ignore-not-found", "--wait=false")
-	for _, namespace := range []string{h.a, h.b} {
-		kubectl(t, cluster(t), "delete", "clusterrolebinding", "all-"+namespace, "--ignore-not-found")
+	for _, one := range []struct {
+		of   schema.GroupVersionResource
+		name string
+	}{
+		{clusterRuleSets, h.home},
+		{clusterRoleBindings, "all-" + h.a},
+		{clusterRoleBindings, "all-" + h.b},
+		{clusterRoleBindings, "warden-" + h.home},
+		{clusterRoles, "warden-" + h.home},
+	} {
+		if get(t, cluster(t), one.of, "", one.name) != nil {
+			remove(t, cluster(t), one.of, "", one.name)
+		}
 	}
-	kubectl(t, cluster(t), "delete", "clusterrolebinding,clusterrole", "warden-"+h.home, "--ignore-not-found")
 }

@@ -49,7 +49,7 @@ func (h *house) prune(t *testing.T) {
 	edit(t, cluster(t), configmaps, h.a, "seed", `{"data": {"keep": "yes"}}`)
 	eventually(t, "there is a child again", func() bool { return get(t, cluster(t), configmaps, h.a, "child") != nil })
 	h.forge(t)
-	kubectl(t, cluster(t), "delete", "ruleset", "pruner", "-n", h.a, "--timeout=2m")
+	removed(t, cluster(t), ruleSets, h.a, "pruner")
 	if get(t, cluster(t), configmaps, h.a, "child") != nil {
 		t.Error("a child outlives its set")
 	}

@@ -149,16 +149,16 @@ func TestSensitiveWrites(t *testing.T) {
 
 	start(t, cluster(t), "--allow-sensitive=secrets,rbac,leases,rules,webhooks,crds")
 	for _, name := range []string{"secrets", "rbac", "leases", "rules"} {
-		kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", h.a, "ruleset/"+name)
+		kubectl(t, controlPlane(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", h.a, "ruleset/"+name)
 	}
 	for name := range sharpest {
-		kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "clusterruleset/"+name+"-"+h.home)
+		kubectl(t, controlPlane(t), "wait", "--for=condition=Ready", "--timeout=2m", "clusterruleset/"+name+"-"+h.home)
 	}
 	eventually(t, "what is allowed is written", func() bool {
 		return get(t, cluster(t), secrets, h.a, "sharp") != nil && get(t, cluster(t), roles, h.a, "sharp") != nil &&
 			get(t, cluster(t), leases, h.a, "sharp") != nil && get(t, cluster(t), ruleSets, h.a, "rules").GetLabels()["mine"] == "yes"
 	})
-	kubectl(t, cluster(t), "delete", "rulesets", "--all", "-n", h.a, "--timeout=2m")
+	kubectl(t, controlPlane(t), "delete", "rulesets", "--all", "-n", h.a, "--timeout=2m")
 }
 
 // sharpen applies all sets of sharp and sharpest. The latter watch nothing that exists.

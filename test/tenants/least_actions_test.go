@@ -107,7 +107,7 @@ func worked(t *testing.T, namespace string) {
 	eventually(t, "it has a finalizer and a child", func() bool {
 		return len(get(t, cluster(t), configmaps, namespace, "b").GetFinalizers()) > 0 && get(t, cluster(t), limitranges, namespace, "b") != nil
 	})
-	kubectl(t, cluster(t), "delete", "configmap", "b", "-n", namespace, "--wait=false")
+	kubectl(t, controlPlane(t), "delete", "configmap", "b", "-n", namespace, "--wait=false")
 	counted(t, cluster(t), namespace, "Leaving", false)
 	edit(t, cluster(t), configmaps, namespace, "b", `{"data": {"free": "yes"}}`)
 	eventually(t, "what was held and its child are gone", func() bool {

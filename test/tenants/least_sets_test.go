@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 var (
@@ -58,12 +60,12 @@ func leasts(t *testing.T) map[string]least {
 
 func fixture(t *testing.T, namespace string, path ...string) {
 	t.Helper()
-	h := sameHome{t: t, on: cluster(t)}
+	h := sameHome{t: t, on: controlPlane(t)}
 	h.create(namespace, read(t, filepath.Join(append([]string{"..", "..", "examples", "rules"}, path...)...)))
 }
 
 // counted waits until an Event of the reason, or of any, was told, or told again.
-func counted(t *testing.T, on *plane, namespace, reason string, again bool) {
+func counted(t *testing.T, on virtual.Cluster, namespace, reason string, again bool) {
 	t.Helper()
 	eventually(t, "the Event "+reason, func() bool {
 		for _, event := range items(t, on, events, namespace) {
@@ -133,15 +135,15 @@ func connected(t *testing.T, namespace string) {
 		apply(t, cluster(t), namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: orders-connection, namespace: NAMESPACE}\n")
 		edit(t, cluster(t), tidbclusters, namespace, "orders", `{"spec": {"tidb": {"replicas": 1}}}`)
 		counted(t, cluster(t), namespace, "", again) // That it is not its own.
-		kubectl(t, cluster(t), "delete", "configmap", "orders-connection", "-n", namespace)
+		kubectl(t, controlPlane(t), "delete", "configmap", "orders-connection", "-n", namespace)
 	}
 	edit(t, cluster(t), tidbclusters, namespace, "orders", `{"metadata": {"labels": {"a": "b"}}}`)
 	exists(true)
 
 	fixture(t, namespace, "connection-config", "fixtures", "web.yaml")
-	kubectl(t, cluster(t), "delete", "tidbcluster", "orders", "-n", namespace, "--wait=false")
+	kubectl(t, controlPlane(t), "delete", "tidbcluster", "orders", "-n", namespace, "--wait=false")
 	counted(t, cluster(t), namespace, "InUse", false)
-	kubectl(t, cluster(t), "delete", "pod", "web", "-n", namespace, "--force")
+	kubectl(t, controlPlane(t), "delete", "pod", "web", "-n", namespace, "--force")
 	eventually(t, "the cluster that nobody uses is gone", func() bool { return get(t, cluster(t), tidbclusters, namespace, "orders") == nil })
 	exists(false)
 	fixture(t, namespace, "connection-config", "fixtures", "cluster.yaml")

@@ -182,7 +182,7 @@ func (l least) delete(t *testing.T, namespace string) {
 	if in := l.in(namespace); in != "" {
 		arguments = append(arguments, "-n", in)
 	}
-	kubectl(t, cluster(t), arguments...)
+	kubectl(t, controlPlane(t), arguments...)
 }
 
 // discard drops the set of a test that failed, so that the others go on without it.
@@ -193,7 +193,7 @@ func (l least) discard(t *testing.T, namespace string) {
 		append([]string{"delete", "--wait=false", "--ignore-not-found"}, all...),
 		append([]string{"patch", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`}, all...),
 	} {
-		if out, err := cluster(t).Kubectl(ctx, arguments...); err != nil {
+		if out, err := controlPlane(t).Kubectl(ctx, arguments...); err != nil {
 			t.Logf("%s: %v", out, err)
 		}
 	}

@@ -6,9 +6,13 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // blue is a ConfigMap that the set guard labels.
@@ -17,47 +21,64 @@ const blue = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace:
 // TestSetLifeStatus follows a set from its first version through two that are refused to
 // one that is right again: its status says at each step what is in effect.
 func TestSetLifeStatus(t *testing.T) {
-	alongside(t)
-	namespace := cluster(t).Namespace(t)
-	account(t, cluster(t), namespace, "bot", editor)
-	start(t, cluster(t))
-	apply(t, cluster(t), namespace, guard)
-	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
-	columns(t, namespace, "NAME READY REASON RULES MATCHED ERRORS AGE", "guard True Running 1 0 0")
+	virtually(t, func(t *testing.T) {
+		namespace := cluster(t).Namespace(t)
+		account(t, cluster(t), namespace, "bot", editor)
+		start(t, cluster(t))
+		apply(t, cluster(t), namespace, guard)
+		ready(t, cluster(t), ruleSets, namespace, "guard")
+		columns(t, namespace, "NAME READY REASON RULES MATCHED ERRORS AGE", "guard True Running 1 0 0")
 
-	apply(t, cluster(t), namespace, strings.NewReplacer(`object.data?.color == "blue"`, `objekt.data?.color == "blue"`).Replace(guard))
-	message := refused(t, namespace)
-	for _, part := range []string{"spec.rules[0].when", "objekt", "did you mean", "object", "the version before stays in effect"} {
-		if !strings.Contains(message, part) {
-			t.Errorf("the message lacks %q: %s", part, message)
+		apply(t, cluster(t), namespace, strings.NewReplacer(`object.data?.color == "blue"`, `objekt.data?.color == "blue"`).Replace(guard))
+		message := refused(t, namespace)
+		for _, part := range []string{"spec.rules[0].when", "objekt", "did you mean", "object", "the version before stays in effect"} {
+			if !strings.Contains(message, part) {
+				t.Errorf("the message lacks %q: %s", part, message)
+			}
 		}
-	}
-	columns(t, namespace, "NAME READY REASON RULES MATCHED ERRORS AGE", "guard False Refused 1 0 0")
-	labelled(t, namespace, "while-refused", "blue")
+		columns(t, namespace, "NAME READY REASON RULES MATCHED ERRORS AGE", "guard False Refused 1 0 0")
+		labelled(t, namespace, "while-refused", "blue")
 
-	apply(t, cluster(t), namespace, strings.Replace(guard, `"${object.data.color}"`, `"${object.data.color + 1}"`, 1))
-	if message := refused(t, namespace); !strings.Contains(message, "spec.rules[0].actions[0].patch.merge.metadata.labels.color") {
-		t.Errorf("it does not say where: %s", message)
-	}
+		apply(t, cluster(t), namespace, strings.Replace(guard, `"${object.data.color}"`, `"${object.data.color + 1}"`, 1))
+		if message := refused(t, namespace); !strings.Contains(message, "spec.rules[0].actions[0].patch.merge.metadata.labels.color") {
+			t.Errorf("it does not say where: %s", message)
+		}
 
-	apply(t, cluster(t), namespace, strings.ReplaceAll(guard, "blue", "green"))
-	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/guard")
-	observed(t, namespace, "guard")
-	if status, _, _ := condition(t, cluster(t), ruleSets, namespace, "guard", "Stalled"); status != "" {
-		t.Errorf("a set that is right again is Stalled=%s", status)
-	}
-	labelled(t, namespace, "corrected", "green")
-	quiet(t, namespace)
+		apply(t, cluster(t), namespace, strings.ReplaceAll(guard, "blue", "green"))
+		ready(t, cluster(t), ruleSets, namespace, "guard")
+		observed(t, namespace, "guard")
+		if status, _, _ := condition(t, cluster(t), ruleSets, namespace, "guard", "Stalled"); status != "" {
+			t.Errorf("a set that is right again is Stalled=%s", status)
+		}
+		labelled(t, namespace, "corrected", "green")
+		quiet(t, namespace)
+	})
 }
 
-// columns holds what kubectl get shows of the set guard.
+// columns holds what kubectl get shows of the set guard: the columns that the API server makes for it.
 func columns(t *testing.T, namespace, head, line string) {
 	t.Helper()
-	shown := strings.Split(kubectl(t, cluster(t), "get", "rulesets", "-n", namespace), "\n")
-	if got := strings.Join(strings.Fields(shown[0]), " "); got != head {
+	config := cluster(t).RESTConfig()
+	config.AcceptContentTypes = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	config.GroupVersion, config.NegotiatedSerializer, config.APIPath = new(ruleSets.GroupVersion()), scheme.Codecs.WithoutConversion(), "/apis"
+	c, err := rest.RESTClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table metav1.Table
+	if err := c.Get().Namespace(namespace).Resource(ruleSets.Resource).Do(t.Context()).Into(&table); err != nil {
+		t.Fatal(err)
+	}
+	var names, cells []string
+	for i, column := range table.ColumnDefinitions {
+		if column.Priority == 0 {
+			names, cells = append(names, strings.ToUpper(column.Name)), append(cells, fmt.Sprint(table.Rows[0].Cells[i]))
+		}
+	}
+	if got := strings.Join(names, " "); got != head {
 		t.Errorf("the columns are %q, want %q", got, head)
 	}
-	if got := strings.Join(strings.Fields(shown[1]), " "); !strings.HasPrefix(got, line) {
+	if got := strings.Join(cells, " "); !strings.HasPrefix(got, line) {
 		t.Errorf("it shows %q, want %q", got, line)
 	}
 }
@@ -168,12 +189,12 @@ var janitor = []string{
 }
 
 // keep puts the set keeper to work, and waits until it has left all it can leave.
-func keep(t *testing.T, on *plane, namespace string) {
+func keep(t *testing.T, on virtual.Cluster, namespace string) {
 	t.Helper()
 	account(t, on, namespace, "bot", janitor...)
 	apply(t, on, namespace, strings.Replace(source, "NAME,", "a,", 1))
 	apply(t, on, namespace, keeper)
-	kubectl(t, on, "wait", "--for=condition=Ready", "--timeout=2m", "-n", namespace, "ruleset/keeper")
+	ready(t, on, ruleSets, namespace, "keeper")
 	eventually(t, "the set has left all", func() bool { return traces(t, on, namespace) == allTraces })
 	set := get(t, on, ruleSets, namespace, "keeper")
 	if f := set.GetFinalizers(); len(f) != 1 || f[0] != v1alpha1.Finalizer {
@@ -188,7 +209,7 @@ func keep(t *testing.T, on *plane, namespace string) {
 const allTraces = "finalizer child stays goes owner"
 
 // traces says what there is of the set keeper in a namespace.
-func traces(t *testing.T, on *plane, namespace string) string {
+func traces(t *testing.T, on virtual.Cluster, namespace string) string {
 	t.Helper()
 	a := get(t, on, configmaps, namespace, "a")
 	if a == nil {
@@ -206,7 +227,7 @@ func traces(t *testing.T, on *plane, namespace string) string {
 	add(field(a, "data", "stays") == "1", "stays")
 	add(field(a, "data", "goes") == "1", "goes")
 	add(owned(a), "owner")
-	add(field(a, "data", "own") != "x", "lost what is somebody else's")
+	add(field(a, "data", "own") != "x", "lost what is another's")
 	return strings.Join(out, " ")
 }
 

@@ -1,5 +1,5 @@
-// Package tenants tries rule sets that live in the cluster: with their own identities,
-// by several processes, on a real control plane.
+// Package tenants tries rule sets that live in the cluster, with their own identities: in virtual time what the program does, and by several
+// processes on a real control plane what only that shows.
 package tenants
 
 import (
@@ -8,9 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // planes are the control planes of the tests that do not break theirs.
@@ -43,6 +48,7 @@ func TestMain(m *testing.M) {
 	if intervals, is := os.LookupEnv(asDyncontroller); is {
 		os.Exit(dyncontroller(intervals))
 	}
+	utilruntime.ErrorHandlers = nil //nolint:reassign // A pause between errors, which begins in one bubble, does not end in another.
 	os.Exit(test(m))
 }
 
@@ -64,6 +70,8 @@ func failed(err error) int {
 	return 1
 }
 
+type plane = controlplane.ControlPlane
+
 // alongside has a test run beside others, with a control plane that is its own until it ends.
 func alongside(t *testing.T) {
 	t.Helper()
@@ -71,8 +79,33 @@ func alongside(t *testing.T) {
 	planes.Lend(t)
 }
 
-// cluster is the control plane of the test.
-func cluster(t *testing.T) *plane {
+// virtually runs a test in virtual time, with -real alongside.
+func virtually(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	virtual.Test(t, alongside, commonCRDs(t), test)
+}
+
+// commonCRDs are those that all tests have.
+func commonCRDs(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	out, err := readCommonCRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// cluster is that of the test.
+func cluster(t *testing.T) virtual.Cluster {
+	t.Helper()
+	if c := virtual.Of(t); c != nil {
+		return c
+	}
+	return controlPlane(t)
+}
+
+// controlPlane is that of a test which needs a real one.
+func controlPlane(t *testing.T) *plane {
 	t.Helper()
 	return planes.Of(t)
 }
@@ -98,13 +131,28 @@ func audited(ctx context.Context) (*plane, error) {
 	return on, nil
 }
 
-// install adds the CRDs of the rule sets, and what rules here are about.
+// install adds the CRDs that all tests have.
 func install(ctx context.Context, c *plane) error {
-	module, err := controlplane.ModuleDir(ctx, controlplane.TidbOperator)
+	files, err := customResources(ctx)
 	if err != nil {
 		return err
 	}
-	return c.InstallCRDs(ctx,
-		"../../deploy/crds/rulesets.yaml", "../../deploy/crds/clusterrulesets.yaml",
-		filepath.Join(module, "manifests", "crd", "v1", "pingcap.com_tidbclusters.yaml"))
+	return c.InstallCRDs(ctx, files...)
 }
+
+// customResources are the files of those of the rule sets, and of what rules here are about.
+func customResources(ctx context.Context) ([]string, error) {
+	module, err := controlplane.ModuleDir(ctx, controlplane.TidbOperator)
+	return []string{
+		"../../deploy/crds/rulesets.yaml", "../../deploy/crds/clusterrulesets.yaml",
+		filepath.Join(module, "manifests", "crd", "v1", "pingcap.com_tidbclusters.yaml"),
+	}, err
+}
+
+var readCommonCRDs = sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := customResources(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return virtual.ReadCRDs(files...)
+})

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/access"
 	"github.com/dyncontroller/dyncontroller/internal/cli"
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // asDyncontroller is the variable of the environment that has the binary of these tests be dyncontroller. It holds the
@@ -50,12 +53,15 @@ func command(t *testing.T, arguments ...string) *exec.Cmd {
 	return out
 }
 
-// process is a dyncontroller of its own.
+// process is a dyncontroller: of its own, or in virtual time in this one.
 type process struct {
-	command *exec.Cmd
+	command *exec.Cmd // nil in virtual time
 	output  *buffer
 	ended   chan struct{}
-	err     error // once ended is closed
+	status  int // what it ended with, -1 where it was killed; once ended is closed
+
+	stopped context.CancelFunc // in virtual time: ends it in order
+	cut     atomic.Bool        // in virtual time: nothing that it sends arrives
 }
 
 // buffer may be read while it is written.
@@ -76,9 +82,8 @@ func (b *buffer) String() string {
 	return b.data.String()
 }
 
-// start runs `dyncontroller run` as a process of its own, with the rule sets of a
-// cluster; it is stopped at the end of the test.
-func start(t *testing.T, on *controlplane.ControlPlane, arguments ...string) *process {
+// start runs `dyncontroller run` with the rule sets of a cluster; it is stopped at the end of the test.
+func start(t *testing.T, on virtual.Cluster, arguments ...string) *process {
 	t.Helper()
 	return startLooking(t, on, access.Intervals{}, arguments...)
 }
@@ -90,17 +95,12 @@ var often = access.Intervals{
 }
 
 // startLooking does the same with a process that looks at accounts at intervals.
-func startLooking(t *testing.T, on *controlplane.ControlPlane, intervals access.Intervals, arguments ...string) *process {
+func startLooking(t *testing.T, on virtual.Cluster, intervals access.Intervals, arguments ...string) *process {
 	t.Helper()
-	text, err := json.Marshal(intervals)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := command(t, append([]string{
+	arguments = append([]string{
 		"run", "--kubeconfig", on.Kubeconfig(), "--rules-from-cluster", "--metrics-bind-address", "0", "--health-probe-bind-address", "0",
-	}, arguments...)...)
-	program.Env = append(program.Env, asDyncontroller+"="+string(text))
-	p := run(t, program)
+	}, arguments...)
+	p := launchLooking(t, on, intervals, arguments...)
 	t.Cleanup(func() {
 		p.stop(t)
 		if t.Failed() {
@@ -111,10 +111,49 @@ func startLooking(t *testing.T, on *controlplane.ControlPlane, intervals access.
 }
 
 // launch runs dyncontroller with nothing but these arguments.
-func launch(t *testing.T, arguments ...string) *process {
+func launch(t *testing.T, on virtual.Cluster, arguments ...string) *process {
 	t.Helper()
-	return run(t, command(t, arguments...))
+	return launchLooking(t, on, access.Intervals{}, arguments...)
 }
+
+func launchLooking(t *testing.T, on virtual.Cluster, intervals access.Intervals, arguments ...string) *process {
+	t.Helper()
+	to := virtual.Transport(on)
+	if to == nil {
+		text, err := json.Marshal(intervals)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := command(t, arguments...)
+		program.Env = append(program.Env, asDyncontroller+"="+string(text))
+		return run(t, program)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	p := &process{output: &buffer{}, ended: make(chan struct{}), stopped: cancel}
+	go func() {
+		defer close(p.ended)
+		p.status = cli.Run(ctx, cli.Process{
+			Args: arguments, Stdin: strings.NewReader(""), Stdout: p.output, Stderr: p.output, Version: "test", Access: intervals,
+			Listen: virtual.Listen(on),
+			Transport: carrier(func(r *http.Request) (*http.Response, error) {
+				if p.cut.Load() {
+					return nil, errKilled
+				}
+				r.Header.Set("User-Agent", "dyncontroller")
+				return to.RoundTrip(r)
+			}),
+		})
+	}()
+	return p
+}
+
+var errKilled = errors.New("the process has been killed")
+
+// carrier is a function as a transport.
+type carrier func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }
 
 // run runs a command until it ends.
 func run(t *testing.T, command *exec.Cmd) *process {
@@ -126,14 +165,22 @@ func run(t *testing.T, command *exec.Cmd) *process {
 	}
 	go func() {
 		defer close(p.ended)
-		p.err = p.command.Wait()
+		var exit *exec.ExitError
+		if err := p.command.Wait(); errors.As(err, &exit) {
+			p.status = exit.ExitCode()
+		}
 	}()
 	return p
 }
 
-// signal sends a signal; a process that has ended gets none.
+// signal sends a signal; a process that has ended gets none. In virtual time it is SIGKILL or SIGTERM.
 func (p *process) signal(t *testing.T, signal syscall.Signal) {
 	t.Helper()
+	if p.command == nil {
+		p.cut.Store(signal == syscall.SIGKILL)
+		p.stopped()
+		return
+	}
 	if err := p.command.Process.Signal(signal); err != nil && !p.over() {
 		t.Errorf("sending %s: %v", signal, err)
 	}
@@ -151,7 +198,9 @@ func (p *process) over() bool {
 // stop ends the process in order, and reports what the race detector found.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
-	p.signal(t, syscall.SIGCONT)
+	if p.command != nil {
+		p.signal(t, syscall.SIGCONT)
+	}
 	p.signal(t, syscall.SIGTERM)
 	<-p.ended
 	if strings.Contains(p.output.String(), "DATA RACE") {
@@ -162,11 +211,7 @@ func (p *process) stop(t *testing.T) {
 // code is what the process ended with, -1 where a signal ended it.
 func (p *process) code() int {
 	<-p.ended
-	var exit *exec.ExitError
-	if errors.As(p.err, &exit) {
-		return exit.ExitCode()
-	}
-	return 0
+	return p.status
 }
 
 // eventually waits until the condition holds, as long as a busy machine may need;

@@ -137,7 +137,7 @@ func (f *fleet) start(t *testing.T) {
 	name := "replica-" + strconv.Itoa(len(f.all)+1)
 	apply(t, f.on, crew, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: "+name+", namespace: NAMESPACE}\n")
 	r := &member{name: name}
-	r.process = launch(t, append([]string{
+	r.process = launch(t, f.on, append([]string{
 		"run", "--kubeconfig", f.credentials(t, name), "--rules-from-cluster", "--leader-elect",
 		"--metrics-bind-address", "0", "--health-probe-bind-address", "127.0.0.1:0",
 	}, f.arguments...)...)

@@ -2,7 +2,6 @@ package tenants
 
 import (
 	"context"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,7 +9,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // noticed is how long after a right was taken away a set must say so.
@@ -72,7 +74,7 @@ func newTown(t *testing.T) town {
 	apply(t, cluster(t), out.mine, "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: NAMESPACE, annotations: {color: red}}\nspec: {limits: []}\n")
 	out.process = startLooking(t, cluster(t), often, "--health-probe-bind-address", "127.0.0.1:0")
 	out.settle(t)
-	kubectl(t, cluster(t), "wait", "--for=condition=Ready", "--timeout=2m", "-n", out.mine, "ruleset/other") // From here on it stays so.
+	ready(t, cluster(t), ruleSets, out.mine, "other") // From here on it stays so.
 	out.paint(t, "blue")
 	out.others(t, "blue")
 	out.painted(t, "blue")
@@ -107,16 +109,15 @@ spec:
     actions:
     - patch: {merge: {metadata: {labels: {visited: "${object.metadata.annotations.color}"}}}}
 `)
-	gone(t, "clusterruleset", s.home)
+	gone(t, clusterRuleSets, s.home)
 }
 
 // gone deletes a cluster-scoped object at the end of the test.
-func gone(t *testing.T, kind, name string) {
+func gone(t *testing.T, of schema.GroupVersionResource, name string) {
 	t.Helper()
 	t.Cleanup(func() {
-		out, err := cluster(t).Kubectl(context.WithoutCancel(t.Context()), "delete", "--wait=false", kind, name)
-		if err != nil {
-			t.Errorf("deleting %s %s: %v\n%s", kind, name, err, out)
+		if err := client(t, cluster(t)).Resource(of).Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("deleting %s %s: %v", of.Resource, name, err)
 		}
 	})
 }
@@ -220,7 +221,7 @@ func (p *process) cache(t *testing.T, selection, account string) string {
 	if found == nil {
 		t.Fatal("the process does not say where it serves")
 	}
-	_, body := answer(t, http.DefaultClient, "http://"+found[1]+"/readyz?verbose", "")
+	_, body := answer(t, virtual.Client(cluster(t)), "http://"+found[1]+"/readyz?verbose", "")
 	lines := strings.Split(body, "\n")
 	about := "informer " + selection + " as " + account + ": "
 	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, about) })

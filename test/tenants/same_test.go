@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // boss is a ServiceAccount that may do everything.
@@ -38,56 +39,55 @@ var (
 // TestSameAsFileAndObject holds that a document does the same from a file and from the
 // cluster: the same requests to equal objects, down to the last byte of their bodies.
 func TestSameAsFileAndObject(t *testing.T) {
-	t.Parallel()
-	on := alone(t)
 	examples := filepath.Join("..", "..", "examples", "rules")
 	cases := map[string]struct {
 		document string
 		objects  []string
-		kind     string
+		kind     schema.GroupVersionResource
+		set      string
 		writes   int // at least
 	}{
-		"tricky": {tricky, []string{trickyObject}, "ruleset/tricky", 3},
+		"tricky": {tricky, []string{trickyObject}, ruleSets, "tricky", 3},
 		"guardrails": {
 			example(t, examples, "tidbcluster", "tidb-guardrails.yaml"), []string{
 				read(t, examples, "tidbcluster", "fixtures", "all-wrong.yaml"), read(t, examples, "tidbcluster", "fixtures", "components-move.yaml"),
 				read(t, examples, "tidbcluster", "fixtures", "tagged.yaml"), read(t, examples, "tidbcluster", "fixtures", "right.yaml"),
-			}, "clusterruleset/tidb-guardrails", 10,
+			}, clusterRuleSets, "tidb-guardrails", 10,
 		},
 		"connection": {
 			example(t, examples, "connection-config", "connection-config.yaml"), []string{
 				read(t, examples, "connection-config", "fixtures", "cluster.yaml"), read(t, examples, "connection-config", "fixtures", "web.yaml"),
-			}, "clusterruleset/connection-config", 2,
+			}, clusterRuleSets, "connection-config", 2,
 		},
 		"failed pods": {
 			example(t, examples, "failed-pods", "failed-pods.yaml"), []string{
 				read(t, examples, "failed-pods", "fixtures", "cluster.yaml"), read(t, examples, "failed-pods", "fixtures", "evicted.yaml"),
-			}, "clusterruleset/failed-pods", 2,
+			}, clusterRuleSets, "failed-pods", 2,
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "rules.yaml")
-			if err := os.WriteFile(path, []byte(c.document), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			namespace, err := on.CreateNamespace(t.Context(), "shop")
-			if err != nil {
-				t.Fatal(err)
-			}
-			apply(t, on, namespace, boss)
-			home := sameHome{t: t, on: on, namespace: namespace, path: path, objects: c.objects}
-			defer home.wipe() // The next document may be about the same kinds.
-			file := home.asFile()
-			if len(file) < c.writes {
-				t.Errorf("there are %d writes, want %d", len(file), c.writes)
-			}
-			home.wipe()
-			object := home.asObject(c.kind, len(file))
-			if diff := cmp.Diff(file, object); diff != "" {
-				t.Errorf("as an object it does something else than as a file (-file +object):\n%s", diff)
-			}
-			t.Logf("%d equal writes", len(file))
+			virtual.Test(t, func(t *testing.T) { planes.Use(t, alone(t)) }, commonCRDs(t), func(t *testing.T) {
+				on := cluster(t)
+				for _, namespace := range []string{"rules", "shop"} {
+					apply(t, on, namespace, "apiVersion: v1\nkind: Namespace\nmetadata: {name: NAMESPACE}\n---\n"+boss)
+				}
+				path := filepath.Join(t.TempDir(), "rules.yaml")
+				if err := os.WriteFile(path, []byte(c.document), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				home := sameHome{t: t, on: on, namespace: "shop", document: c.document, path: path, objects: c.objects}
+				file := home.asFile()
+				if len(file) < c.writes {
+					t.Errorf("there are %d writes, want %d", len(file), c.writes)
+				}
+				home.wipe()
+				object := home.asObject(c.kind, c.set, len(file))
+				if diff := cmp.Diff(file, object); diff != "" {
+					t.Errorf("as an object it does something else than as a file (-file +object):\n%s", diff)
+				}
+				t.Logf("%d equal writes", len(file))
+			})
 		})
 	}
 }
@@ -107,12 +107,6 @@ func alone(t *testing.T) *controlplane.ControlPlane {
 	if err := install(t.Context(), on); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client(t, on).Resource(namespaces).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "rules"},
-	}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	apply(t, on, "rules", boss)
 	return on
 }
 
@@ -139,9 +133,10 @@ func example(t *testing.T, path ...string) string {
 // equal.
 type sameHome struct {
 	t         *testing.T
-	on        *controlplane.ControlPlane
+	on        virtual.Cluster
 	namespace string
-	path      string
+	document  string
+	path      string // of the document
 	objects   []string
 }
 
@@ -149,7 +144,7 @@ type sameHome struct {
 func (h sameHome) asFile() []string {
 	h.t.Helper()
 	r := h.prepare()
-	p := launch(h.t, "run", "--kubeconfig", r.kubeconfig, "--rules", h.path, "--once")
+	p := launch(h.t, h.on, "run", "--kubeconfig", r.kubeconfig, "--rules", h.path, "--once")
 	if code := p.code(); code != 0 {
 		h.t.Fatalf("it ended with %d:\n%s", code, p.output)
 	}
@@ -158,27 +153,39 @@ func (h sameHome) asFile() []string {
 
 // asObject runs the document as an object until there are as many writes, and again to
 // settle whatever else it may want.
-func (h sameHome) asObject(name string, writes int) []string {
+func (h sameHome) asObject(kind schema.GroupVersionResource, name string, writes int) []string {
 	h.t.Helper()
 	r := h.prepare()
-	kubectl(h.t, h.on, "apply", "-n", h.namespace, "-f", h.path)
-	p := launch(h.t, "run", "--kubeconfig", r.kubeconfig, "--rules-from-cluster", "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+	within := h.namespace
+	if kind == clusterRuleSets {
+		within = ""
+	}
+	set := &unstructured.Unstructured{}
+	body, err := yaml.YAMLToJSON([]byte(h.document))
+	if err == nil {
+		err = set.UnmarshalJSON(body) // Large numbers stay what they are.
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if _, err := client(h.t, h.on).Resource(kind).Namespace(within).Create(h.t.Context(), set, metav1.CreateOptions{}); err != nil {
+		h.t.Fatal(err)
+	}
+	p := launch(h.t, h.on, "run", "--kubeconfig", r.kubeconfig, "--rules-from-cluster", "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
 	h.t.Cleanup(func() {
 		p.stop(h.t)
 		if h.t.Failed() {
 			h.t.Logf("as an object:\n%s\nwrites:\n%s", p.output, strings.Join(r.writes(h.t), "\n"))
 		}
 	})
-	kubectl(h.t, h.on, "wait", "--for=condition=Ready", "--timeout=2m", "-n", h.namespace, name)
+	ready(h.t, h.on, kind, within, name)
 	eventually(h.t, "as many writes as of the file", func() bool { return len(r.writes(h.t)) >= writes })
 	p.stop(h.t)
-	settled := launch(h.t, "run", "--kubeconfig", r.kubeconfig, "--rules-from-cluster", "--once")
+	settled := launch(h.t, h.on, "run", "--kubeconfig", r.kubeconfig, "--rules-from-cluster", "--once")
 	if code := settled.code(); code != 0 {
 		h.t.Errorf("it ended with %d:\n%s", code, settled.output)
 	}
 	out := r.writes(h.t)
-	kubectl(h.t, h.on, "patch", "-n", h.namespace, name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	kubectl(h.t, h.on, "delete", "-n", h.namespace, name) // Nobody is there to clean up, and the next document does not care.
 	return out
 }
 
@@ -196,7 +203,11 @@ func (h sameHome) prepare() *tape {
 // wipe deletes all that was made, without what keeps it and what is remembered of it.
 func (h sameHome) wipe() {
 	h.t.Helper()
-	kubectl(h.t, h.on, "delete", "tidbclusters,pods,configmaps,events", "--all", "-n", h.namespace, "--wait=false")
+	for _, of := range []schema.GroupVersionResource{tidbclusters, pods, configmaps, events} {
+		for _, object := range items(h.t, h.on, of, h.namespace) {
+			remove(h.t, h.on, of, h.namespace, object.GetName())
+		}
+	}
 	of := client(h.t, h.on).Resource(tidbclusters).Namespace(h.namespace)
 	eventually(h.t, "everything is gone", func() bool {
 		list, err := of.List(h.t.Context(), metav1.ListOptions{})

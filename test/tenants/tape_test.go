@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // tape records what is sent to an API server as a ServiceAccount, with its body.
@@ -39,8 +39,16 @@ type message struct {
 }
 
 // record starts a tape for a namespace, on which requests go on to the API server.
-func record(t *testing.T, on *controlplane.ControlPlane, namespace string) *tape {
+func record(t *testing.T, on virtual.Cluster, namespace string) *tape {
 	t.Helper()
+	r := &tape{namespace: namespace, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	if c := virtual.Of(t); c != nil {
+		c.Add("tape", listening{r, c.Forward()})
+		if err := c.WriteKubeconfig(r.kubeconfig, virtual.Access{Host: "tape", Namespace: namespace}); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
 	config := on.RESTConfig()
 	to, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -50,7 +58,6 @@ func record(t *testing.T, on *controlplane.ControlPlane, namespace string) *tape
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &tape{namespace: namespace, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	server := httptest.NewServer(&httputil.ReverseProxy{
 		Rewrite: func(request *httputil.ProxyRequest) { request.SetURL(to) }, Transport: listening{r, transport}, FlushInterval: -1,
 		ErrorLog: log.New(io.Discard, "", 0),

@@ -1,0 +1,97 @@
+package virtual
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/proxy"
+)
+
+// Audit is what the audit log of the API server has, at the level Metadata: requests that have been answered, and watches as they begin.
+func (s *Simulated) Audit() []auditv1.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.audit)
+}
+
+// answered is a request that the API server has answered, by whose rights.
+type answered struct {
+	*http.Request
+	info  *request.RequestInfo
+	by    user.Info
+	as    user.Info // nil for by
+	begun metav1.MicroTime
+}
+
+// record counts a request and has it in the audit log; a watch once more as it ends.
+func (s *Simulated) record(of answered, response *http.Response) {
+	event := auditv1.Event{
+		Level: auditv1.LevelMetadata, Stage: auditv1.StageResponseComplete, RequestURI: of.URL.RequestURI(), Verb: of.info.Verb, UserAgent: of.UserAgent(),
+		ObjectRef: &auditv1.ObjectReference{
+			Resource: of.info.Resource, Namespace: of.info.Namespace, Name: of.info.Name, APIGroup: of.info.APIGroup, Subresource: of.info.Subresource,
+		},
+		ResponseStatus: &metav1.Status{Code: int32(response.StatusCode)}, RequestReceivedTimestamp: of.begun, StageTimestamp: metav1.NowMicro(), //nolint:gosec // It has three digits.
+	}
+	event.User.Username = of.by.GetName()
+	if of.as != nil {
+		event.ImpersonatedUser = &authenticationv1.UserInfo{Username: of.as.GetName()}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests[counted(of.Request, response.StatusCode)]++
+	event.AuditID = types.UID(strconv.Itoa(len(s.audit)))
+	if of.info.Verb == "watch" && response.StatusCode == http.StatusOK {
+		event.Stage = auditv1.StageResponseStarted
+		response.Body = &ending{ReadCloser: response.Body, end: func() {
+			event := event
+			event.Stage, event.StageTimestamp = auditv1.StageResponseComplete, metav1.NowMicro()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.audit = append(s.audit, event)
+		}}
+	}
+	s.audit = append(s.audit, event)
+}
+
+// counted is a request as the metrics of an API server count it.
+func counted(r *http.Request, code int) controlplane.Request {
+	asked := proxy.Classify(r)
+	out := controlplane.Request{
+		Verb: r.Method, Group: asked.Group, Version: asked.Version, Resource: asked.Resource, Subresource: asked.Subresource, Code: strconv.Itoa(code),
+	}
+	if applies := r.Header.Get("Content-Type") == string(types.ApplyYAMLPatchType); applies {
+		out.Verb = "APPLY"
+	} else if r.Method == http.MethodGet || asked.Verb == "deletecollection" {
+		out.Verb = strings.ToUpper(asked.Verb)
+	}
+	if asked.DryRun {
+		out.DryRun = "All"
+	}
+	return out
+}
+
+// ending is the body of a watch.
+type ending struct {
+	io.ReadCloser
+	end func() // nil once it has ended
+}
+
+// Close implements [io.Closer].
+func (e *ending) Close() error {
+	if e.end != nil {
+		e.end()
+		e.end = nil
+	}
+	return e.ReadCloser.Close() //nolint:wrapcheck // It is the server's.
+}
