@@ -15,8 +15,8 @@ import (
 )
 
 // The workload of Deployments with children has a rule of each kind that leaves something: a field, a field for a while, what is made once,
-// a child, a finalizer. A Deployment may leave the selection of the rule with the child. The second file lacks the two rules
-// that take back what they did.
+// a child, a finalizer. A second child is made by a rule without a finalizer: that of the other one cleans it up, too. A Deployment may leave
+// the selection of the rules with children. The second file lacks the rules that take back what they did.
 const (
 	childrenHead = `
 apiVersion: dyncontroller.dev/v1alpha1
@@ -50,6 +50,15 @@ spec:
     watch: deployments
     when: object.metadata.labels?.paused == "true"
     actions: [{patch: {merge: {spec: {paused: true}}, restore: true}}]
+  - name: note
+    watch: configured
+    actions:
+    - apply:
+        resource: configmaps
+        prune: true
+        owned: false
+        manifest:
+          metadata: {name: "${object.metadata.name}-note", labels: {made: "yes", of: "${object.metadata.name}"}}
   - name: config
     watch: configured
     with: {configs: {resource: configmaps, matchLabels: {of: "${object.metadata.name}"}}}
@@ -158,6 +167,7 @@ type looks struct {
 func judgeChildren(o *oracle) {
 	o.onceMade(podtemplates, func(r *request) string { return r.written.Metadata.Labels["of"] })
 	o.byThePresent()
+	o.heldUntilClean()
 	o.asRuled()
 }
 
@@ -176,10 +186,11 @@ func (o *oracle) asRuled() {
 		}
 		seen, _ := value.(looks)
 		child, has := o.calm["configmaps/"+name].(looks)
+		_, noted := o.calm["configmaps/"+name+"-note"]
 		replicas, _ := seen.Spec["replicas"].(int64)
 		paused, _ := seen.Spec["paused"].(bool)
 		wants := ruled && seen.Labels["config"] != "no"
-		owned["configmaps/"+name] = true
+		owned["configmaps/"+name], owned["configmaps/"+name+"-note"] = true, true
 		switch {
 		case replicas < 2:
 			o.accuse("%s has %d replicas in the calm world", name, replicas)
@@ -187,8 +198,8 @@ func (o *oracle) asRuled() {
 			o.accuse("%s has %v runs in the calm world", name, o.calm["runs of "+name])
 		case paused != (ruled && seen.Labels["paused"] == "true"):
 			o.accuse("%s is paused in the calm world: %t", name, paused)
-		case wants != has, wants != (len(seen.Finalizers) > 0):
-			o.accuse("%s wants a child in the calm world: %t; it has one: %t, and the finalizers %v", name, wants, has, seen.Finalizers)
+		case wants != has, wants != noted, wants != (len(seen.Finalizers) > 0):
+			o.accuse("%s wants children in the calm world: %t; it has them: %t, %t, and the finalizers %v", name, wants, has, noted, seen.Finalizers)
 		case wants && child.Data["replicas"] != strconv.FormatInt(replicas, 10):
 			o.accuse("the child of %s has %v in the calm world, want %d replicas", name, child.Data, replicas)
 		}
@@ -235,6 +246,40 @@ func (o *oracle) byThePresent() {
 			o.accuse("made, and no Deployment wanted it: %s", r)
 		case !p.holding.during(from, to):
 			o.accuse("made, and its Deployment had no finalizer: %s", r)
+		}
+	}
+}
+
+// heldUntilClean holds that the finalizer of a Deployment that is being deleted is only taken off when it has no child: then, or at a moment
+// since the request was sent, or before. When the rules have just been replaced, whoever cleans up after them may do that in any order.
+func (o *oracle) heldUntilClean() {
+	held, children, owner := map[types.UID]bool{}, map[string]time.Time{}, map[string]types.UID{}
+	ruled, replaced := true, time.Time{}
+	for _, r := range o.all {
+		if r.method == reload {
+			ruled, replaced = r.path == "0", r.at
+		}
+		if !r.stored() {
+			continue
+		}
+		metadata := r.written.Metadata
+		if name, is := r.to(configmaps); is && r.method == http.MethodDelete {
+			delete(children, name)
+		} else if is && r.code == http.StatusCreated {
+			children[metadata.Name], owner[metadata.Name] = r.at, types.UID(metadata.Labels["dyncontroller.dev/owner-uid"])
+		}
+		if _, is := r.to(deployments); !is {
+			continue
+		}
+		letGo := held[metadata.UID] && len(metadata.Finalizers) == 0
+		held[metadata.UID] = len(metadata.Finalizers) > 0
+		if !letGo || r.as == user || metadata.DeletedAt == nil || !ruled || r.sent.Sub(replaced) < longestAttempt {
+			continue
+		}
+		for name, made := range children {
+			if owner[name] == metadata.UID && made.Before(r.sent.Add(-mostBehind)) {
+				o.accuse("taken off, and its child %s was there: %s", name, r)
+			}
 		}
 	}
 }

@@ -36,12 +36,17 @@ type written struct {
 		Name            string                  `json:"name"`
 		UID             types.UID               `json:"uid"`
 		Labels          map[string]string       `json:"labels"`
+		Annotations     map[string]string       `json:"annotations"`
+		DeletedAt       *metav1.Time            `json:"deletionTimestamp"`
 		Finalizers      []string                `json:"finalizers"`
 		OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
 	} `json:"metadata"`
 	Spec struct {
-		Replicas int `json:"replicas"`
+		Replicas             int    `json:"replicas"`
+		HolderIdentity       string `json:"holderIdentity"`
+		LeaseDurationSeconds int    `json:"leaseDurationSeconds"`
 	} `json:"spec"`
+	Data map[string]string `json:"data"`
 }
 
 // String is the request as a transcript has it.
@@ -69,6 +74,11 @@ const reload = "RELOAD"
 
 // stored reports whether it has changed something.
 func (r *request) stored() bool { return r.changes() && r.arrived && r.code < 300 }
+
+// writesLease reports whether it has changed the lease of the replicas.
+func (r *request) writesLease() bool {
+	return r.method != http.MethodGet && r.arrived && r.code < 300 && strings.Contains(r.path, "/namespaces/system/leases")
+}
 
 // to reports whether it is to a resource where the users work, and returns the name of the object, empty for a new one.
 func (r *request) to(of schema.GroupVersionResource) (name string, is bool) {

@@ -1,12 +1,15 @@
 package worlds
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,6 +63,8 @@ func judge(w, calm *World) string {
 		}
 	}
 	o.oneLeader()
+	o.leased()
+	o.recorded()
 	o.guarded()
 	w.workload.judge(o)
 	return o.verdict.String()
@@ -81,6 +86,88 @@ func (o *oracle) oneLeader() {
 		}
 		last = r.as
 	}
+}
+
+// leased holds what a lease is for. Nobody writes one that another process has written less than its duration ago. And a replica changes
+// nothing after the renew deadline of what it has written last there, nor once it has let go. What arrives although its client was told that
+// it is lost, no program can know of.
+func (o *oracle) leased() {
+	var last *request
+	own, identities := map[string]*request{}, map[string]string{}
+	for _, r := range o.all {
+		switch {
+		case r.writesLease():
+			if holder := r.written.Spec.HolderIdentity; holder != "" {
+				identities[r.as] = holder
+			}
+			if r.as != user && last != nil {
+				before := last.written.Spec
+				ends := last.at.Add(time.Duration(before.LeaseDurationSeconds) * time.Second)
+				if before.HolderIdentity != "" && before.HolderIdentity != identities[r.as] && r.at.Before(ends) {
+					o.accuse("written, and the lease belonged to another process: %s\n%s", last, r)
+				}
+			}
+			last, own[r.as] = r, r
+		case last == nil || r.as == user || !r.stored() || r.fault == Belated:
+		case own[r.as] == nil || own[r.as].written.Spec.HolderIdentity == "":
+			o.accuse("written without the lease: %s", r)
+		case r.at.Sub(own[r.as].sent) > renewDeadline:
+			o.accuse("written, and the lease was renewed too long before: %s\n%s", own[r.as], r)
+		}
+	}
+}
+
+// leftover is what a rule may leave: of a kind as the inventory names it, on objects of a resource. Without a rule it is that of any.
+type leftover struct{ Kind, Rule, Resource string }
+
+// recorded holds that the inventory says what rules leave before they do: children, finalizers, and changes for a while.
+func (o *oracle) recorded() {
+	inventory, before := map[leftover]*spans{}, map[types.UID]written{}
+	for _, r := range o.all {
+		switch {
+		case !r.stored():
+		case strings.Contains(r.path, "/namespaces/system/configmaps"):
+			var now []leftover
+			for _, page := range r.written.Data {
+				var said struct{ Leftovers []leftover }
+				_ = json.Unmarshal([]byte(page), &said) // It is the program that reads it.
+				now = append(now, said.Leftovers...)
+			}
+			for _, one := range now {
+				inventory[one] = cmp.Or(inventory[one], &spans{})
+			}
+			for one, listed := range inventory {
+				listed.note(r.at, slices.Contains(now, one))
+			}
+		default:
+			for _, left := range r.leaves(before[r.written.Metadata.UID]) {
+				listed := func(one leftover) bool {
+					return one.Kind == left.Kind && one.Resource == left.Resource && (left.Rule == "" || left.Rule == one.Rule) && inventory[one].during(r.sent, r.at)
+				}
+				if r.as != user && !slices.ContainsFunc(slices.Collect(maps.Keys(inventory)), listed) {
+					o.accuse("written, and the inventory had no %s: %s", left, r)
+				}
+			}
+			before[r.written.Metadata.UID] = r.written
+		}
+	}
+}
+
+// leaves is what the request has left that was not there before.
+func (r *request) leaves(before written) (out []leftover) {
+	was, is := before.Metadata, r.written.Metadata
+	resource := resourceOf(r.path)
+	if rule := is.Labels["dyncontroller.dev/rule"]; rule != "" && was.Labels["dyncontroller.dev/rule"] != rule {
+		kind := map[bool]string{true: "created", false: "children"}[r.method == http.MethodPost]
+		out = append(out, leftover{kind, rule, resource})
+	}
+	if len(is.Finalizers) > len(was.Finalizers) {
+		out = append(out, leftover{"finalizer", "", resource})
+	}
+	if is.Annotations["dyncontroller.dev/restore"] != "" && was.Annotations["dyncontroller.dev/restore"] == "" {
+		out = append(out, leftover{"changes", "", resource})
+	}
+	return out
 }
 
 // guarded holds that what changes or deletes an object that is there says which one, and of which version.
