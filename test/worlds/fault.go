@@ -55,6 +55,9 @@ const (
 	all     way = "requests"
 )
 
+// ways are those of single requests, in order.
+var ways = []way{reads, creates, patches, deletes, watches, leases}
+
 // possible are the faults that there are of requests of each way.
 var possible = map[way][]Fault{
 	reads:   {LostRequest, LostAnswer, Late, Slow, TooMany, Broken, Unavailable, TimedOut, CrashBefore},
@@ -97,7 +100,7 @@ func resourceOf(path string) string {
 
 // disturbance is what happens to some requests of a replica: of those of a way and a resource, to the first one and all up to the last one.
 type disturbance struct {
-	replica  int // its number, in the order in which they start, from 0
+	replica  int // its number, in the order in which they start, from 0; that of a trouble is the one that has it
 	of       way
 	resource string // "" for each
 	from, to int    // numbers, from 1
@@ -111,7 +114,7 @@ func (d *disturbance) concerns(r *http.Request) bool {
 
 // String is the disturbance as a transcript has it.
 func (d *disturbance) String() string {
-	text := fmt.Sprintf("%s, %s", name(d.replica), d.of)
+	text := string(d.of)
 	if d.resource != "" {
 		text += " of " + d.resource
 	}

@@ -67,6 +67,12 @@ func (l *line) isGone() bool {
 	}
 }
 
+// disturb has more happen to requests from now on.
+func (l *line) disturb(troubles []disturbance) {
+	l.disturbances = append(l.disturbances, troubles...)
+	l.counts = append(l.counts, make([]int, len(troubles))...)
+}
+
 // freeze has nothing get through for a while: neither requests nor, of watches, events.
 func (l *line) freeze(d time.Duration) {
 	l.frozen.Store(max(l.frozen.Load(), time.Now().Add(d).UnixNano()))

@@ -22,7 +22,8 @@ type step struct {
 	value    int
 	name     string
 	then     time.Duration
-	requests int // if it is not 0, the step after it comes when so many requests have been carried
+	requests int           // if it is not 0, the step after it comes when so many requests have been carried
+	troubles []disturbance // of the next requests, where the deed is trouble
 }
 
 // deed is what is done. Those of users are the workload's.
@@ -33,23 +34,42 @@ const (
 	crash   deed = "crash"   // a replica; another one is started after a while
 	restart deed = "restart" // a replica, in order
 	freeze  deed = "freeze"  // the connection of a replica, for some seconds or minutes
+	trouble deed = "trouble" // of a replica: requests of several ways go wrong from then on
 	compact deed = "compact" // what can be watched
 	replace deed = "replace" // the rules
+	seize   deed = "seize"   // the lease, as by hand
 )
+
+// follows is what often comes next: who has done something thinks better of it, and what is in trouble is started again.
+var follows = map[deed]deed{create: remove, remove: create, replace: replace, trouble: restart}
 
 // drawn is the plan of a seed.
 func drawn(seed uint64, of *workload) plan {
 	lots := rand.New(rand.NewPCG(seed, 0))
 	p := plan{seed: seed, replicas: one(lots, []int{1, 1, 3})}
-	deeds := slices.Concat(of.deeds, of.deeds, []deed{crash, restart, restart, freeze, compact, replace})
+	deeds := slices.Concat(of.deeds, of.deeds, []deed{crash, restart, restart, freeze, trouble, trouble, trouble, compact, replace})
+	if p.replicas > 1 {
+		deeds = append(deeds, seize)
+	}
 	delays := one(lots, [][]time.Duration{
 		{0, 0, 10 * time.Millisecond, time.Second, 10 * time.Second, time.Minute},
 		{0, 10 * time.Millisecond, time.Second, 3 * time.Second}, // All of it within the lag of a watch.
 	})
 	for range 1 + lots.IntN(20) {
-		p.steps = append(p.steps, step{
+		s := step{
 			deed: one(lots, deeds), value: lots.IntN(12), name: one(lots, []string{"a", "b", "c"}), then: one(lots, delays), requests: max(0, lots.IntN(12)-5),
-		})
+		}
+		if s.deed == trouble {
+			s.troubles = drawnTroubles(lots, of)
+		}
+		p.steps = append(p.steps, s)
+		if deed := follows[s.deed]; deed != "" && lots.IntN(3) == 0 {
+			s.deed, s.troubles = deed, nil
+			if deed == replace {
+				s.value++ // By others.
+			}
+			p.steps = append(p.steps, s)
+		}
 	}
 	for replica := range p.replicas + 2 {
 		p.disturbances = append(p.disturbances, drawnDisturbances(lots, replica, of)...)
@@ -59,33 +79,64 @@ func drawn(seed uint64, of *workload) plan {
 
 // drawnDisturbances are those of a replica: of some requests, or of all of a while, of each way; and how late its watches are.
 func drawnDisturbances(lots *rand.Rand, replica int, of *workload) (out []disturbance) {
-	delay := func() time.Duration { return time.Duration(1+lots.IntN(25)) * time.Second }
-	resource := func() string { return of.resources[lots.IntN(len(of.resources))].Resource }
-	for _, sent := range []way{reads, creates, patches, deletes, watches, leases} {
+	for _, sent := range ways {
 		for range max(0, lots.IntN(5)-2) {
-			d := disturbance{replica: replica, of: sent, from: 1 + lots.IntN(one(lots, []int{3, 8, 60})), fault: one(lots, possible[sent])}
-			if sent != leases && lots.IntN(2) == 0 {
-				d.resource = resource()
-			}
-			// Each watch that stalls takes two minutes, and each refusal longer than the one before.
-			if d.to = d.from; lots.IntN(4) == 0 && d.fault != Stalled && d.fault != Forbidden {
+			d := drawnDisturbance(lots, sent, of)
+			d.replica, d.from = replica, 1+lots.IntN(one(lots, []int{3, 8, 60}))
+			if d.to = d.from; lots.IntN(4) == 0 && d.mayLast() {
 				d.to += lots.IntN(8)
-			}
-			switch d.fault {
-			case Belated: // A leader that goes waits for what it has sent, but not for this.
-				d.by = time.Duration(1+lots.IntN(10)) * time.Second
-			case Late, Slow, Lagging:
-				d.by = delay()
-			default: // It takes no time.
 			}
 			out = append(out, d)
 		}
 	}
 	for range lots.IntN(4) {
-		out = append(out, disturbance{replica: replica, of: watches, resource: resource(), from: 1, to: forever, fault: Lagging, by: delay()})
+		out = append(out, disturbance{replica: replica, of: watches, resource: of.resource(lots), from: 1, to: forever, fault: Lagging, by: delay(lots)})
 	}
 	return out
 }
+
+// drawnTroubles are disturbances that begin together: what breaks one request seldom comes alone.
+func drawnTroubles(lots *rand.Rand, of *workload) (out []disturbance) {
+	for _, sent := range ways {
+		if lots.IntN(3) > 0 {
+			continue
+		}
+		d := drawnDisturbance(lots, sent, of)
+		for tries := 0; tries < 2 && d.by == 0; tries++ { // More happens meanwhile where it takes time.
+			d = drawnDisturbance(lots, sent, of)
+		}
+		if d.from, d.to = 1, 1; d.mayLast() {
+			d.to += lots.IntN(map[bool]int{true: 40, false: 6}[sent == leases]) // Some renewals have to fail until the lease is lost.
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// drawnDisturbance is one of requests of a way, without their numbers.
+func drawnDisturbance(lots *rand.Rand, sent way, of *workload) disturbance {
+	d := disturbance{of: sent, fault: one(lots, possible[sent])}
+	if sent != leases && lots.IntN(2) == 0 {
+		d.resource = of.resource(lots)
+	}
+	switch d.fault {
+	case Belated: // A leader that goes waits for what it has sent, but not for this.
+		d.by = time.Duration(1+lots.IntN(10)) * time.Second
+	case Late, Slow, Lagging:
+		d.by = delay(lots)
+	default: // It takes no time.
+	}
+	return d
+}
+
+// mayLast reports whether it may be about several requests in a row. Each watch that stalls takes two minutes, and each refusal longer than
+// the one before.
+func (d *disturbance) mayLast() bool { return d.fault != Stalled && d.fault != Forbidden }
+
+// resource is one of those that the rules are about.
+func (w *workload) resource(lots *rand.Rand) string { return one(lots, w.resources).Resource }
+
+func delay(lots *rand.Rand) time.Duration { return time.Duration(1+lots.IntN(25)) * time.Second }
 
 func one[T any](lots *rand.Rand, of []T) T { return of[lots.IntN(len(of))] }
 
@@ -106,6 +157,16 @@ func (p plan) smaller(yield func(plan) bool) {
 		less.steps = slices.Delete(slices.Clone(p.steps), part[0], part[1])
 		if !yield(less) {
 			return
+		}
+	}
+	for i, s := range p.steps {
+		for _, part := range parts(len(s.troubles)) {
+			less := p
+			less.steps = slices.Clone(p.steps)
+			less.steps[i].troubles = slices.Delete(slices.Clone(s.troubles), part[0], part[1])
+			if !yield(less) {
+				return
+			}
 		}
 	}
 	for _, part := range parts(len(p.disturbances)) {
@@ -137,9 +198,12 @@ func (p plan) String() string {
 			then = fmt.Sprintf("%d requests", s.requests)
 		}
 		fmt.Fprintf(&out, "%s %s %d, then %s\n", s.deed, s.name, s.value, then)
+		for i := range s.troubles {
+			fmt.Fprintf(&out, "  %s\n", &s.troubles[i])
+		}
 	}
 	for i := range p.disturbances {
-		fmt.Fprintln(&out, &p.disturbances[i])
+		fmt.Fprintf(&out, "%s, %s\n", name(p.disturbances[i].replica), &p.disturbances[i])
 	}
 	return out.String()
 }

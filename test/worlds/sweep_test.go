@@ -12,14 +12,14 @@ var sweeps = flag.Int("sweeps", 1, "how many of the plans TestCrashSweep kills a
 
 // swept are plans in which something is under way most of the time.
 var swept = []plan{
-	{replicas: 1, steps: []step{{create, 1, "a", time.Minute, 0}, {remove, 0, "a", time.Minute, 0}}},
-	{replicas: 1, steps: []step{{create, 1, "a", 0, 0}, {create, 3, "b", time.Minute, 0}, {scale, 0, "a", 0, 0}, {spoil, 3, "b", time.Second, 0}, {spoil, 0, "a", 0, 0}}},
-	{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0}, {relabel, 3, "a", time.Minute, 0}, {scale, 3, "a", time.Second, 0}, {relabel, 0, "a", 0, 0}}},
-	{replicas: 1, steps: []step{{create, 2, "a", 10 * time.Millisecond, 0}, {remove, 0, "a", 0, 0}, {create, 1, "a", time.Second, 0}, {remove, 0, "a", time.Minute, 0}, {create, 0, "a", 0, 0}}},
-	{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0}, {restart, 0, "a", 0, 0}, {relabel, 3, "a", 0, 0}, {remove, 0, "a", 0, 0}}},
-	{replicas: 3, steps: []step{{create, 1, "a", time.Minute, 0}, {remove, 0, "a", time.Minute, 0}, {create, 1, "a", 0, 0}}},
-	{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0}, {compact, 0, "a", 0, 0}, {relabel, 3, "a", 0, 0}, {compact, 0, "a", time.Second, 0}, {relabel, 1, "a", 0, 0}}},
-	{replicas: 3, steps: []step{{create, 1, "a", time.Second, 0}, {relabel, 3, "a", 0, 0}, {restart, 1, "a", time.Second, 0}, {remove, 0, "a", 0, 0}, {create, 1, "b", 0, 0}}},
+	{replicas: 1, steps: []step{{create, 1, "a", time.Minute, 0, nil}, {remove, 0, "a", time.Minute, 0, nil}}},
+	{replicas: 1, steps: []step{{create, 1, "a", 0, 0, nil}, {create, 3, "b", time.Minute, 0, nil}, {scale, 0, "a", 0, 0, nil}, {spoil, 3, "b", time.Second, 0, nil}, {spoil, 0, "a", 0, 0, nil}}},
+	{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0, nil}, {relabel, 3, "a", time.Minute, 0, nil}, {scale, 3, "a", time.Second, 0, nil}, {relabel, 0, "a", 0, 0, nil}}},
+	{replicas: 1, steps: []step{{create, 2, "a", 10 * time.Millisecond, 0, nil}, {remove, 0, "a", 0, 0, nil}, {create, 1, "a", time.Second, 0, nil}, {remove, 0, "a", time.Minute, 0, nil}, {create, 0, "a", 0, 0, nil}}},
+	{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0, nil}, {restart, 0, "a", 0, 0, nil}, {relabel, 3, "a", 0, 0, nil}, {remove, 0, "a", 0, 0, nil}}},
+	{replicas: 3, steps: []step{{create, 1, "a", time.Minute, 0, nil}, {remove, 0, "a", time.Minute, 0, nil}, {create, 1, "a", 0, 0, nil}}},
+	{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0, nil}, {compact, 0, "a", 0, 0, nil}, {relabel, 3, "a", 0, 0, nil}, {compact, 0, "a", time.Second, 0, nil}, {relabel, 1, "a", 0, 0, nil}}},
+	{replicas: 3, steps: []step{{create, 1, "a", time.Second, 0, nil}, {relabel, 3, "a", 0, 0, nil}, {restart, 1, "a", time.Second, 0, nil}, {remove, 0, "a", 0, 0, nil}, {create, 1, "b", 0, 0, nil}}},
 }
 
 // TestCrashSweep kills a process at each of its requests, before the API server has it and before the process has the answer: of the processes

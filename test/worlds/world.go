@@ -10,7 +10,10 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -163,6 +166,18 @@ func (w *World) at(number int) *place {
 		}
 	}
 	return w.places[number%len(w.places)]
+}
+
+// seize has the lease say that another process holds it, as whoever edits it by hand. That one never renews it.
+func (w *World) seize(ctx context.Context) error {
+	leases := w.user.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace("system")
+	patch := fmt.Appendf(nil, `{"spec":{"holderIdentity":"by-hand","leaseDurationSeconds":%d,"renewTime":%q}}`,
+		int(leaseDuration.Seconds()), time.Now().UTC().Format(metav1.RFC3339Micro))
+	_, err := leases.Patch(ctx, "dyncontroller", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "user"})
+	if apierrors.IsNotFound(err) { // There is none yet.
+		return nil
+	}
+	return err //nolint:wrapcheck // See merge.
 }
 
 // replace has the replicas, and those after them, take up other rules of the workload, by lot. What arrives although its client was told that

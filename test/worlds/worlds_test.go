@@ -159,6 +159,10 @@ func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record [
 			w.at(s.value).current().stop()
 		case freeze:
 			w.at(s.value).current().line.freeze([]time.Duration{5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute}[s.value/3])
+		case trouble:
+			w.at(s.value).current().line.disturb(s.troubles)
+		case seize:
+			do(w.seize(t.Context()))
 		case compact:
 			w.stored.Compact()
 		case replace:
@@ -193,7 +197,7 @@ func calm(t *testing.T, server *apiserver.Server, of *workload, p plan) *World {
 	do(err)
 	for _, s := range p.steps {
 		switch s.deed {
-		case crash, restart, freeze, compact: // Nothing of that.
+		case crash, restart, freeze, trouble, seize, compact: // Nothing of that.
 		case replace:
 			do(w.replace(s.value))
 		default:
