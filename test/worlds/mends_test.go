@@ -63,24 +63,36 @@ var mended = []struct{ name, without, file, is, was string }{
 		"internal/election/candidate.go", "case ptr.Deref(found.Spec.HolderIdentity, \"\") != c.identity:", "case false:",
 	},
 	{
-		"election/release", "The lease is released while writes are under way.",
-		"internal/election/candidate.go", "\t<-ended\n\tc.resign()\n", "\tc.resign()\n",
-	},
-	{
-		"reconcile/uid", "What was remembered of an object counts for the next of its name.",
-		"pkg/engine/reconcile.go", "if record == nil || record.uid != object.UID {", "if record == nil {",
-	},
-	{
-		"engine/confirm", "What cannot be taken back is decided by what the caches show.",
-		"pkg/engine/verifier.go", "for _, q := range o.Confirm {", "for _, q := range o.Confirm[:0] {",
-	},
-	{
-		"engine/anew", "What went while a cache began anew is not noticed.",
-		"pkg/engine/handler.go", "	if anew {", "	if false {",
-	},
-	{
 		"inventory/recorded", "A rule writes before the inventory says what it may leave.",
 		"pkg/engine/inventory/guard.go", "if !c.guard.recorded.Has(leftover) {", "if false && c.guard.recorded.Has(leftover) {",
+	},
+	{
+		"election/release", "The lease is released while writes are under way.",
+		"internal/election/candidate.go", "kept := c.renew(holding)", "kept := c.renew(ctx)\n\tif kept {\n\t\tc.release(ctx)\n\t}",
+	},
+	{
+		"election/holder", "Who goes releases the lease of another one.",
+		"internal/election/candidate.go", "holder != c.identity {\n\t\t\tc.saw(holder)", "false {\n\t\t\tc.saw(holder)",
+	},
+	{
+		"inventory/again", "A rule that comes back writes before the inventory says again what it may leave.",
+		"pkg/engine/inventory/guard.go", "for _, leftover := range now {", "for _, leftover := range append(book.All(), now...) {",
+	},
+	{
+		"engine/retries", "What has failed is not tried again.",
+		"pkg/engine/reconcile.go", "e.AddAfter(key, e.retryAfter(key, outcome))", "_ = e.retryAfter(key, outcome)",
+	},
+	{
+		"rules/afterwards", "A finalizer is taken off before all else is done.",
+		"pkg/rules/evaluate.go", "\twish.Action = plan.Afterwards", "\t_ = wish.Action",
+	},
+	{
+		"write/version", "A change does not say which version it was decided by.",
+		"pkg/engine/write/client.go", `guards := map[string]any{"uid": string(target.UID), "resourceVersion": target.ResourceVersion}`, `guards := map[string]any{"uid": string(target.UID)}`,
+	},
+	{
+		"election/waits", "A candidate takes the lease of another one.",
+		"internal/election/candidate.go", "if c.remaining() > 0 { //", "if false { //",
 	},
 	{
 		"write/deletion", "A deletion does not say which version it was decided by.",
