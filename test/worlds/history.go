@@ -45,6 +45,7 @@ type written struct {
 		Replicas             int    `json:"replicas"`
 		HolderIdentity       string `json:"holderIdentity"`
 		LeaseDurationSeconds int    `json:"leaseDurationSeconds"`
+		RenewTime            string `json:"renewTime"`
 	} `json:"spec"`
 	Data map[string]string `json:"data"`
 }

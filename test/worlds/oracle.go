@@ -96,6 +96,7 @@ func (o *oracle) leased() {
 	own, identities := map[string]*request{}, map[string]string{}
 	for _, r := range o.all {
 		switch {
+		case r.writesLease() && last != nil && r.written.Spec == last.written.Spec: // No time has gone by since the same was sent before.
 		case r.writesLease():
 			if holder := r.written.Spec.HolderIdentity; holder != "" {
 				identities[r.as] = holder
