@@ -68,7 +68,7 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"election/release", "The lease is released while writes are under way.",
-		"internal/election/candidate.go", "kept := c.renew(holding)", "kept := c.renew(ctx)\n\tif kept {\n\t\tc.release(ctx)\n\t}",
+		"internal/election/candidate.go", "kept := c.renew(holding)", "_ = holding\n\tkept := c.renew(ctx)\n\tif kept {\n\t\tc.release(ctx)\n\t}",
 	},
 	{
 		"election/holder", "Who goes releases the lease of another one.",
