@@ -96,3 +96,33 @@ func (f freezing) Read(into []byte) (int, error) {
 	}
 	return n, err //nolint:wrapcheck // It is that of the server.
 }
+
+// orderly is the body of a watch, of which each piece waits until the network carries it.
+type orderly struct {
+	io.ReadCloser
+	watch *errand
+	next  atomic.Pointer[errand]
+}
+
+// Read implements [io.Reader].
+func (o *orderly) Read(into []byte) (int, error) {
+	n, err := o.ReadCloser.Read(into)
+	next := &errand{line: o.watch.line, request: o.watch.request, sent: o.watch.sent, says: make(chan struct{})}
+	o.next.Store(next)
+	o.watch.line.network.take(next)
+	select {
+	case <-next.says:
+	case <-o.watch.request.Context().Done():
+		next.abandoned.Store(true)
+	case <-o.watch.line.gone:
+	}
+	return n, err //nolint:wrapcheck // It is that of the server.
+}
+
+// Close implements [io.Closer].
+func (o *orderly) Close() error {
+	if next := o.next.Load(); next != nil {
+		next.abandoned.Store(true)
+	}
+	return o.ReadCloser.Close() //nolint:wrapcheck // It is that of the server.
+}

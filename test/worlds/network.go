@@ -24,6 +24,7 @@ type network struct {
 	stored  *storage.World
 	history *history
 	choose  func(n int) int // which of n requests is next
+	ordered bool            // what watches have to say waits as requests do, so its order is chosen, too
 	record  []*request      // of another life of this world, which it follows
 	moment  time.Time       // of the last request
 	atOnce  int             // how many there have been at that moment
@@ -33,7 +34,7 @@ type network struct {
 	waiting []*errand // guarded by mu
 }
 
-// errand is a request of a replica that is on its way.
+// errand is a request of a replica that is on its way, or what a watch of it has to say next.
 type errand struct {
 	line      *line
 	request   *http.Request
@@ -41,7 +42,8 @@ type errand struct {
 	due       time.Time // before which it does not arrive
 	hit       hit       // what happens to it
 	answer    chan answer
-	abandoned atomic.Bool // nobody waits for the answer
+	says      chan struct{} // of a watch: closed when it arrives; nil of a request
+	abandoned atomic.Bool   // nobody waits for the answer
 }
 
 type answer struct {
@@ -53,6 +55,9 @@ type answer struct {
 func (e *errand) deliver(response *http.Response, err error) {
 	if response != nil {
 		response.Body = freezing{response.Body, e.line}
+		if e.line.network.ordered && wayOf(e.request) == watches {
+			response.Body = &orderly{ReadCloser: response.Body, watch: e}
+		}
 	}
 	if e.abandoned.Load() && response != nil {
 		_ = response.Body.Close() // Nobody reads it.
@@ -134,7 +139,10 @@ func (n *network) next() *errand {
 	}
 	// What was asked at one moment has no order of its own.
 	slices.SortStableFunc(movable, func(a, b *errand) int {
-		return cmp.Or(cmp.Compare(a.line.as, b.line.as), cmp.Compare(a.request.Method, b.request.Method), cmp.Compare(a.request.URL.String(), b.request.URL.String()))
+		return cmp.Or(
+			cmp.Compare(a.line.as, b.line.as), cmp.Compare(a.request.Method, b.request.Method), cmp.Compare(a.request.URL.String(), b.request.URL.String()),
+			a.sent.Compare(b.sent),
+		)
 	})
 	out := n.follow(movable)
 	if out == nil {
@@ -180,6 +188,10 @@ func withoutTimeout(query string) string {
 
 // carry sends a request, and has happen to it what is to.
 func (n *network) carry(e *errand) {
+	if e.says != nil {
+		close(e.says)
+		return
+	}
 	if !e.hit.taken {
 		e.hit = e.line.hit(e.request)
 		if wayOf(e.request) == watches { // client-go would draw it by lot.

@@ -14,6 +14,7 @@ type plan struct {
 	replicas     int
 	steps        []step
 	disturbances []disturbance
+	order        *order // in which requests and events come, nil for one by lot
 }
 
 // step is what happens next, and how long it takes until the step after it.

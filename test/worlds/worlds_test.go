@@ -149,7 +149,9 @@ func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record [
 	}
 	w, err := newWorld(server, of, p.choose(), p.disturbances)
 	do(err)
-	w.record = record
+	if w.record = record; p.order != nil {
+		w.choose, w.ordered = p.order.choose, true
+	}
 	do(w.run(t.Context(), p.replicas))
 	for _, s := range p.steps {
 		switch s.deed {
