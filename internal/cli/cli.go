@@ -41,11 +41,12 @@ type Process struct {
 	KubernetesLog func(log *slog.Logger, verbosity int)
 	// Access says when run looks at what accounts may do; zero for [access.DefaultIntervals]. Only tests set it.
 	Access access.Intervals
-	// Transport carries requests to API servers and controllers in place of the network, and rule files are polled; nil for the network.
-	// Listen is where metrics and health are served then, nil for the network. Only tests set them.
+	// Transport carries requests to API servers, and to controllers whatever their certificate, in place of the network. Rule files are polled
+	// then. It is nil for the network; only tests set it.
 	Transport http.RoundTripper
-	Listen    telemetry.Listen
-	color     *config.Value
+	// Listen listens for requests for metrics and health; nil for [telemetry.TCP]. Only tests set it.
+	Listen telemetry.Listen
+	color  *config.Value
 }
 
 // Run carries out one command and returns the exit code: 0 for success, 1 for a

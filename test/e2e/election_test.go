@@ -19,6 +19,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/election"
 	"github.com/dyncontroller/dyncontroller/test/proxy"
+	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 var (
@@ -52,18 +53,14 @@ type landed struct{ sent, answered time.Time }
 // startCandidate starts one, with a way to the API server of its own. As is nil for the administrator.
 func startCandidate(t *testing.T, namespace string, times terms, as func(*rest.Config)) *candidate {
 	t.Helper()
-	// It must outlive the candidate, which releases its lease in the end.
-	way, err := proxy.Start(context.WithoutCancel(t.Context()), cluster(t).RESTConfig(), proxy.Options{TLS: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(way.Stop)
+	way, _ := virtual.Proxy(t, cluster(t), proxy.Options{TLS: true}) // It outlives the candidate, which releases its lease in the end.
 	config := way.RESTConfig()
 	if as != nil {
 		as(config)
 	}
 	c := &candidate{proxy: way, fence: election.NewFence(times.renew), done: make(chan struct{})}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	var err error
 	c.Candidate, err = election.New(config, election.Options{
 		Namespace: namespace, Name: "test", Lease: times.lease, Retry: times.retry, Fence: c.fence, Log: log,
 	})
@@ -156,15 +153,16 @@ func gap(t *testing.T, first, second *candidate) time.Duration {
 // TestElectionKilled holds that the lease of a leader that is gone from one moment to the next is taken, and not before it
 // expires. That it is taken at that moment is held by TestKilled of internal/election, in virtual time.
 func TestElectionKilled(t *testing.T) {
-	alongside(t)
-	_, first, second := electing(t, short, nil)
-	first.proxy.Stop()
-	if took := gap(t, first, second); took < short.lease-short.renew {
-		t.Errorf("it took %s", took)
-	}
-	if !errors.Is(first.err, election.ErrLost) {
-		t.Errorf("the first ended with %v", first.err)
-	}
+	virtually(t, func(t *testing.T) {
+		_, first, second := electing(t, short, nil)
+		first.proxy.Stop()
+		if took := gap(t, first, second); took < short.lease-short.renew {
+			t.Errorf("it took %s", took)
+		}
+		if !errors.Is(first.err, election.ErrLost) {
+			t.Errorf("the first ended with %v", first.err)
+		}
+	})
 }
 
 // TestElectionHandOver holds that a leader which ends in order does not keep the next one waiting, whatever the lease.
@@ -181,23 +179,24 @@ func TestElectionHandOver(t *testing.T) {
 // TestElectionFence holds that a leader which cannot renew its lease stops writing in time, though nothing else is in its
 // way and nobody tells it.
 func TestElectionFence(t *testing.T) {
-	alongside(t)
-	namespace, first, second := electing(t, short, nil)
-	renewals := func(r proxy.Request) bool { return r.Resource == "leases" }
-	first.proxy.SetFault(proxy.On(renewals, proxy.Action{Before: proxy.Break}))
-	cut := first.proxy.Last()
-	gap(t, first, second)
-	if !errors.Is(first.err, election.ErrLost) || first.fence.Left() != 0 {
-		t.Errorf("the first ended with %v; it may write for another %s", first.err, first.fence.Left())
-	}
-	failed := first.proxy.Since(cut, renewals)
-	writes := first.proxy.Since(cut, func(r proxy.Request) bool { return r.Resource == "configmaps" })
-	if len(failed) < 2 || len(writes) == 0 || writes[len(writes)-1].Number < failed[1].Number {
-		t.Errorf("after the last renewal arrived %d writes, and %d requests for another one; it should have gone on until the deadline", len(writes), len(failed))
-	}
-	if holder := field(get(t, leases, namespace, "test"), "spec", "holderIdentity"); holder != second.Identity() {
-		t.Errorf("the lease is held by %v", holder)
-	}
+	virtually(t, func(t *testing.T) {
+		namespace, first, second := electing(t, short, nil)
+		renewals := func(r proxy.Request) bool { return r.Resource == "leases" }
+		first.proxy.SetFault(proxy.On(renewals, proxy.Action{Before: proxy.Break}))
+		cut := first.proxy.Last()
+		gap(t, first, second)
+		if !errors.Is(first.err, election.ErrLost) || first.fence.Left() != 0 {
+			t.Errorf("the first ended with %v; it may write for another %s", first.err, first.fence.Left())
+		}
+		failed := first.proxy.Since(cut, renewals)
+		writes := first.proxy.Since(cut, func(r proxy.Request) bool { return r.Resource == "configmaps" })
+		if len(failed) < 2 || len(writes) == 0 || writes[len(writes)-1].Number < failed[1].Number {
+			t.Errorf("after the last renewal arrived %d writes, and %d requests for another one; it should have gone on until the deadline", len(writes), len(failed))
+		}
+		if holder := field(get(t, leases, namespace, "test"), "spec", "holderIdentity"); holder != second.Identity() {
+			t.Errorf("the lease is held by %v", holder)
+		}
+	})
 }
 
 // TestElectionRights holds which rights are enough, and that with them a candidate watches.

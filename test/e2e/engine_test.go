@@ -149,7 +149,7 @@ func (e *evaluations) expect(t *testing.T, c change, barrier func() []string) {
 // proxied starts a proxy to the test's cluster and returns the arguments by which a process goes through it.
 func proxied(t *testing.T, fault proxy.Fault) (*proxy.Proxy, []string) {
 	t.Helper()
-	p, kubeconfig := virtual.Proxy(t, cluster(t), fault)
+	p, kubeconfig := virtual.Proxy(t, cluster(t), proxy.Options{Fault: fault})
 	return p, []string{"--kubeconfig", kubeconfig}
 }
 

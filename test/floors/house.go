@@ -101,7 +101,7 @@ func Bans() []Ban {
 			What:   []string{"github.com/expr-lang/expr/..."},
 		},
 		{
-			Why:    "only the schemas and the simulated cluster need the API server's code",
+			Why:    "only the schemas and the simulated clusters need the API server's code",
 			Who:    []string{"./..."},
 			Except: []string{"./pkg/simulate/...", "./pkg/rules/schema/...", "./test/virtual"},
 			What:   []string{"k8s.io/apiserver/..."},

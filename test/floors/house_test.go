@@ -18,7 +18,7 @@ func TestBansCanFail(t *testing.T) {
 		edges    = "files, programs and flags belong to internal/ and cmd/"
 		viper    = "only internal/config imports viper, and makes a Config of it"
 		expr     = "only pkg/rules/expression imports expr"
-		server   = "only the schemas and the simulated cluster need the API server's code"
+		server   = "only the schemas and the simulated clusters need the API server's code"
 		loop     = "the loop is our own"
 		testOnly = "only tests import it"
 	)

@@ -83,9 +83,9 @@ func (p *Proxy) connect(upstream *rest.Config) error {
 func (p *Proxy) listen(ctx context.Context, o Options) (err error) {
 	var listener net.Listener
 	if o.Host != "" {
-		inMemory := newMemory()
+		inMemory := NewListener(o.Host)
 		listener = inMemory
-		p.config = &rest.Config{Host: "http://" + o.Host, Transport: &http.Transport{DialContext: inMemory.dial}, QPS: -1}
+		p.config = &rest.Config{Host: "http://" + o.Host, Transport: &http.Transport{DialContext: inMemory.Dial}, QPS: -1}
 	} else {
 		var config net.ListenConfig
 		if listener, err = config.Listen(ctx, "tcp", net.JoinHostPort(loopback, "0")); err != nil {

@@ -127,7 +127,7 @@ func TestAccountDeleted(t *testing.T) {
 		y.refused(t, noticed, "there is no such ServiceAccount: "+y.namespace+"/bot")
 		t.Logf("refused %s after the account was deleted", time.Since(deleted).Round(time.Millisecond))
 
-		silent := time.Now()
+		silent := moment()
 		y.paint(t, "green")
 		y.neighbour(t, "green")
 		y.silent(t, silent)

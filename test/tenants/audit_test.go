@@ -139,16 +139,22 @@ func requestOf(e *auditv1.Event) request {
 	return out
 }
 
-// about are the requests as a user about a resource that began after a moment.
+// about are the requests as a user about a resource that began since a moment.
 func about(t *testing.T, since time.Time, user, resource string) []request {
 	t.Helper()
 	return slices.DeleteFunc(by(t, since, user), func(r request) bool { return r.ObjectRef.Resource != resource })
 }
 
-// by are the requests as a user that began after a moment.
+// by are the requests as a user that began since a moment.
 func by(t *testing.T, since time.Time, user string) []request {
 	t.Helper()
 	return slices.DeleteFunc(requests(t, since), func(r request) bool { return r.as() != user })
+}
+
+// moment is one at which nothing else happens, in virtual time, too.
+func moment() time.Time {
+	<-time.After(time.Millisecond)
+	return time.Now()
 }
 
 // opened are all watches that there have ever been as a user, by the audit id.

@@ -37,7 +37,7 @@ func TestImpersonationDenied(t *testing.T) {
 		apply(t, cluster(t), y.namespace, mayBe("neighbour", home))
 		y.refused(t, noticed-time.Since(taken), lacks)
 		t.Logf("refused %s after the right was taken away", time.Since(taken).Round(time.Millisecond))
-		silent := time.Now()
+		silent := moment()
 		y.paint(t, "blue")
 		y.neighbour(t, "blue")
 		if slices.ContainsFunc(by(t, silent, y.bot), request.granted) {
@@ -88,7 +88,7 @@ func kubeconfigOf(t *testing.T, home string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if c := virtual.Of(t); c != nil {
-		if err := c.WriteKubeconfig(path, virtual.Access{User: "system:serviceaccount:" + home + ":controller"}); err != nil {
+		if err := c.WriteKubeconfig(path, virtual.KubeconfigOptions{User: "system:serviceaccount:" + home + ":controller"}); err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -165,11 +165,15 @@ func (h *house) unchanged(t *testing.T) {
 // empty deletes all sets, so that what they do as they go is seen too.
 func (h *house) empty(t *testing.T) {
 	t.Helper()
-	for _, namespace := range []string{h.a, h.b} {
-		for _, set := range items(t, cluster(t), ruleSets, namespace) {
-			removed(t, cluster(t), ruleSets, namespace, set.GetName())
+	all := items(t, cluster(t), ruleSets, "")
+	for _, set := range all {
+		if slices.Contains([]string{h.a, h.b}, set.GetNamespace()) {
+			remove(t, cluster(t), ruleSets, set.GetNamespace(), set.GetName())
 		}
 	}
+	within(t, 2*time.Minute, "the sets are gone", func() bool {
+		return len(items(t, cluster(t), ruleSets, h.a))+len(items(t, cluster(t), ruleSets, h.b)) == 0
+	})
 }
 
 // audit holds that the API server was asked for nothing that is elsewhere: whatever it

@@ -85,6 +85,15 @@ func virtually(t *testing.T, test func(t *testing.T)) {
 	virtual.Test(t, alongside, commonCRDs(t), test)
 }
 
+// virtuallyAlone is virtually for tests of all sets of a cluster: with -real they have a control plane that no other test has had.
+func virtuallyAlone(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	virtual.Test(t, func(t *testing.T) {
+		t.Parallel()
+		planes.Use(t, alone(t))
+	}, commonCRDs(t), test)
+}
+
 // commonCRDs are those that all tests have.
 func commonCRDs(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()

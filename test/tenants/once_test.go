@@ -3,13 +3,11 @@ package tenants
 import (
 	"strings"
 	"testing"
-
-	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
 
 // TestOnceWithSets holds what --once says and ends with where the rules are objects.
 func TestOnceWithSets(t *testing.T) {
-	virtual.Test(t, func(t *testing.T) { planes.Use(t, alone(t)) }, commonCRDs(t), func(t *testing.T) {
+	virtuallyAlone(t, func(t *testing.T) {
 		on := cluster(t)
 		namespace := on.Namespace(t)
 		account(t, on, namespace, "bot", editor)

@@ -58,7 +58,7 @@ type process struct {
 	command *exec.Cmd // nil in virtual time
 	output  *buffer
 	ended   chan struct{}
-	status  int // what it ended with, -1 where it was killed; once ended is closed
+	status  int // what it ended with, of a process of its own -1 where a signal ended it; once ended is closed
 
 	stopped context.CancelFunc // in virtual time: ends it in order
 	cut     atomic.Bool        // in virtual time: nothing that it sends arrives
@@ -139,7 +139,8 @@ func launchLooking(t *testing.T, on virtual.Cluster, intervals access.Intervals,
 				if p.cut.Load() {
 					return nil, errKilled
 				}
-				r.Header.Set("User-Agent", "dyncontroller")
+				r = r.Clone(r.Context())
+				r.Header.Set("User-Agent", "dyncontroller") // The binary of the tests has another name.
 				return to.RoundTrip(r)
 			}),
 		})
@@ -176,10 +177,17 @@ func run(t *testing.T, command *exec.Cmd) *process {
 // signal sends a signal; a process that has ended gets none. In virtual time it is SIGKILL or SIGTERM.
 func (p *process) signal(t *testing.T, signal syscall.Signal) {
 	t.Helper()
-	if p.command == nil {
-		p.cut.Store(signal == syscall.SIGKILL)
+	switch {
+	case p.command != nil:
+	case signal == syscall.SIGKILL:
+		p.cut.Store(true)
 		p.stopped()
 		return
+	case signal == syscall.SIGTERM:
+		p.stopped()
+		return
+	default:
+		t.Fatalf("in virtual time there is no %s", signal)
 	}
 	if err := p.command.Process.Signal(signal); err != nil && !p.over() {
 		t.Errorf("sending %s: %v", signal, err)
@@ -208,7 +216,7 @@ func (p *process) stop(t *testing.T) {
 	}
 }
 
-// code is what the process ended with, -1 where a signal ended it.
+// code is what the process ended with.
 func (p *process) code() int {
 	<-p.ended
 	return p.status

@@ -43,6 +43,10 @@ func TestReloadOfASet(t *testing.T) {
 			apply(t, cluster(t), namespace, fmt.Sprintf(colors, "Enforce", color, "part=a"))
 			painted("a", color)
 			apply(t, cluster(t), namespace, fmt.Sprintf(colors, "Audit", color, "part=a"))
+			eventually(t, "it is audited", func() bool {
+				set := get(t, cluster(t), ruleSets, namespace, "colors")
+				return field(set, "status", "observedGeneration") == set.GetGeneration()
+			})
 		}
 		if n := len(opened(t, bot)); n != 1 {
 			t.Errorf("%d watches for one cache", n)

@@ -27,7 +27,7 @@ func TestReadTakenAway(t *testing.T) {
 		s.isDropped(t)
 		eventually(t, "the watch ends", func() bool { return watching(t, bot, "configmaps") == 0 })
 
-		silent := time.Now()
+		silent := moment()
 		before := label(t, configmaps, s.mine, "painted")
 		s.paint(t, "black")
 		s.others(t, "black")

@@ -44,7 +44,7 @@ func record(t *testing.T, on virtual.Cluster, namespace string) *tape {
 	r := &tape{namespace: namespace, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	if c := virtual.Of(t); c != nil {
 		c.Add("tape", listening{r, c.Forward()})
-		if err := c.WriteKubeconfig(r.kubeconfig, virtual.Access{Host: "tape", Namespace: namespace}); err != nil {
+		if err := c.WriteKubeconfig(r.kubeconfig, virtual.KubeconfigOptions{Host: "tape", Namespace: namespace}); err != nil {
 			t.Fatal(err)
 		}
 		return r

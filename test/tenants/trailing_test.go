@@ -67,7 +67,7 @@ func TestTrailingLeader(t *testing.T) {
 		}
 		eventually(t, "the first rule works", func() bool { return made("a-one") != nil })
 		sets := func(r proxy.Request) bool { return r.Watches() && strings.HasSuffix(r.Resource, "rulesets") }
-		_, path := virtual.Proxy(t, cluster(t), proxy.On(sets, proxy.Action{Delay: trails}))
+		_, path := virtual.Proxy(t, cluster(t), proxy.Options{Fault: proxy.On(sets, proxy.Action{Delay: trails})})
 		standby := launch(t, cluster(t), append([]string{
 			"run", "--kubeconfig", path, "--rules-from-cluster",
 			"--metrics-bind-address", "0", "--health-probe-bind-address", "0",
@@ -153,7 +153,7 @@ spec:
 		creates := func(r proxy.Request) bool {
 			return r.Verb == "create" && r.Resource == "configmaps" && r.Namespace == namespace
 		}
-		between, path := virtual.Proxy(t, cluster(t), proxy.Nth(1, creates, proxy.Action{Before: proxy.Hold(slow)}))
+		between, path := virtual.Proxy(t, cluster(t), proxy.Options{Fault: proxy.Nth(1, creates, proxy.Action{Before: proxy.Hold(slow)})})
 		p := launch(t, cluster(t), "run", "--kubeconfig", path, "--rules-from-cluster", "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
 		t.Cleanup(func() {
 			p.stop(t)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,27 +26,29 @@ func (s *Simulated) Audit() []auditv1.Event {
 	return slices.Clone(s.audit)
 }
 
-// answered is a request that the API server has answered, by whose rights.
-type answered struct {
+// auditEntry is a request with its user and the impersonated one.
+type auditEntry struct {
 	*http.Request
-	info  *request.RequestInfo
-	by    user.Info
-	as    user.Info // nil for by
-	begun metav1.MicroTime
+	info         *request.RequestInfo
+	user         user.Info // nil where it is not known
+	impersonated user.Info // nil where there is none
+	received     metav1.MicroTime
 }
 
 // record counts a request and has it in the audit log; a watch once more as it ends.
-func (s *Simulated) record(of answered, response *http.Response) {
+func (s *Simulated) record(of auditEntry, response *http.Response) {
 	event := auditv1.Event{
 		Level: auditv1.LevelMetadata, Stage: auditv1.StageResponseComplete, RequestURI: of.URL.RequestURI(), Verb: of.info.Verb, UserAgent: of.UserAgent(),
 		ObjectRef: &auditv1.ObjectReference{
 			Resource: of.info.Resource, Namespace: of.info.Namespace, Name: of.info.Name, APIGroup: of.info.APIGroup, Subresource: of.info.Subresource,
 		},
-		ResponseStatus: &metav1.Status{Code: int32(response.StatusCode)}, RequestReceivedTimestamp: of.begun, StageTimestamp: metav1.NowMicro(), //nolint:gosec // It has three digits.
+		ResponseStatus: &metav1.Status{Code: int32(response.StatusCode)}, RequestReceivedTimestamp: of.received, StageTimestamp: metav1.NowMicro(), //nolint:gosec // It has three digits.
 	}
-	event.User.Username = of.by.GetName()
-	if of.as != nil {
-		event.ImpersonatedUser = &authenticationv1.UserInfo{Username: of.as.GetName()}
+	if of.user != nil {
+		event.User.Username = of.user.GetName()
+	}
+	if of.impersonated != nil {
+		event.ImpersonatedUser = &authenticationv1.UserInfo{Username: of.impersonated.GetName()}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,13 +56,13 @@ func (s *Simulated) record(of answered, response *http.Response) {
 	event.AuditID = types.UID(strconv.Itoa(len(s.audit)))
 	if of.info.Verb == "watch" && response.StatusCode == http.StatusOK {
 		event.Stage = auditv1.StageResponseStarted
-		response.Body = &ending{ReadCloser: response.Body, end: func() {
+		response.Body = watchBody{ReadCloser: response.Body, end: sync.OnceFunc(func() {
 			event := event
 			event.Stage, event.StageTimestamp = auditv1.StageResponseComplete, metav1.NowMicro()
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.audit = append(s.audit, event)
-		}}
+		})}
 	}
 	s.audit = append(s.audit, event)
 }
@@ -81,17 +84,14 @@ func counted(r *http.Request, code int) controlplane.Request {
 	return out
 }
 
-// ending is the body of a watch.
-type ending struct {
+// watchBody is the body of a watch, which ends with it.
+type watchBody struct {
 	io.ReadCloser
-	end func() // nil once it has ended
+	end func()
 }
 
 // Close implements [io.Closer].
-func (e *ending) Close() error {
-	if e.end != nil {
-		e.end()
-		e.end = nil
-	}
-	return e.ReadCloser.Close() //nolint:wrapcheck // It is the server's.
+func (b watchBody) Close() error {
+	b.end()
+	return b.ReadCloser.Close() //nolint:wrapcheck // It is the server's.
 }

@@ -61,7 +61,7 @@ func Test(t *testing.T, onReal func(*testing.T), definitions []*apiextensionsv1.
 		if err := c.install(definitions); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.WriteKubeconfig(c.kubeconfig, Access{}); err != nil {
+		if err := c.WriteKubeconfig(c.kubeconfig, KubeconfigOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		clusters.Store(t.Name(), c)
@@ -136,18 +136,18 @@ func (s *Simulated) RESTConfig() *rest.Config {
 	return &rest.Config{Host: "http://" + host, Transport: s, QPS: -1}
 }
 
-// Kubeconfig implements [Cluster]. It is for who is given the transport, too.
+// Kubeconfig implements [Cluster]. Its users need the transport, too.
 func (s *Simulated) Kubeconfig() string { return s.kubeconfig }
 
-// Access is what a kubeconfig says.
-type Access struct {
+// KubeconfigOptions are what a kubeconfig says.
+type KubeconfigOptions struct {
 	Host      string // "" for the API server
 	Namespace string // "" for default
 	User      string // "" for the one who may do everything
 }
 
 // WriteKubeconfig writes a kubeconfig. By the address that it has, client-go sends the token.
-func (s *Simulated) WriteKubeconfig(path string, of Access) error {
+func (s *Simulated) WriteKubeconfig(path string, of KubeconfigOptions) error {
 	text := fmt.Sprintf(`
 apiVersion: v1
 kind: Config
@@ -181,9 +181,8 @@ func (s *Simulated) Add(host string, to http.RoundTripper) {
 func (s *Simulated) listen(context.Context, string) (net.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := &listener{at: fmt.Sprintf("127.0.0.1:%d", 1+len(s.hosts)), made: make(chan net.Conn), closed: make(chan struct{})}
-	l.close = sync.OnceFunc(func() { close(l.closed) })
-	s.hosts[l.at] = &http.Transport{DisableKeepAlives: true, DialContext: l.dial}
+	l := proxy.NewListener(fmt.Sprintf("127.0.0.1:%d", 1+len(s.hosts)))
+	s.hosts[l.String()] = &http.Transport{DisableKeepAlives: true, DialContext: l.Dial}
 	return l, nil
 }
 
@@ -222,12 +221,12 @@ func (s *Simulated) install(definitions []*apiextensionsv1.CustomResourceDefinit
 	if err != nil {
 		return err
 	}
-	guarded, err := newGuard(server.Transport(s.world))
+	r, err := newRBAC(server.Transport(s.world))
 	if err != nil {
 		return err
 	}
-	guarded.log = s.record
-	s.Add(host, guarded)
+	r.log = s.record
+	s.Add(host, r)
 	return nil
 }
 
@@ -263,14 +262,14 @@ func (s *Simulated) Namespace(t controlplane.T) string {
 	return name
 }
 
-// Proxy starts a proxy to the cluster of a test, and returns it with the path of a kubeconfig that leads through it.
-func Proxy(t *testing.T, to Cluster, fault proxy.Fault) (p *proxy.Proxy, kubeconfig string) {
+// Proxy starts a proxy to the cluster of a test, and returns it with the path of a kubeconfig that leads through it. To a cluster in memory it
+// is in memory, and has no TLS.
+func Proxy(t *testing.T, to Cluster, options proxy.Options) (p *proxy.Proxy, kubeconfig string) {
 	t.Helper()
-	options := proxy.Options{Fault: fault}
 	s, inMemory := to.(*Simulated)
 	if inMemory {
 		s.mu.Lock()
-		options.Host = fmt.Sprintf("proxy-%d", len(s.hosts))
+		options.Host, options.TLS = fmt.Sprintf("proxy-%d", len(s.hosts)), false
 		s.mu.Unlock()
 	}
 	p, err := proxy.Start(context.WithoutCancel(t.Context()), to.RESTConfig(), options)

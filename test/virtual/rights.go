@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -27,92 +29,118 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// guard lets through to an API server what the Roles in it allow. Impersonation and refusals are those of Kubernetes' own filters; which Roles
-// count, and what they allow, is as https://kubernetes.io/docs/reference/access-authn-authz/rbac/ says. It is safe for concurrent use.
-type guard struct {
-	to    http.RoundTripper
-	log   func(answered, *http.Response)
-	paths *request.RequestInfoFactory
-	roles typedrbacv1.RbacV1Interface
+// rbac refuses requests that no Role allows, and sends the others on to an API server. The filters for impersonation and authorization are
+// those of the API server itself; what Roles allow is read as https://kubernetes.io/docs/reference/access-authn-authz/rbac/ says. ClusterRoles
+// are not aggregated, of those that Kubernetes brings only cluster-admin is there, and a Role may give more than its writer has. It is safe for
+// concurrent use.
+type rbac struct {
+	server http.RoundTripper
+	log    func(auditEntry, *http.Response)
+	paths  *request.RequestInfoFactory
+	filter http.Handler // hands on what is allowed, see allowed
+	roles  typedrbacv1.RbacV1Interface
 
-	mu    sync.Mutex
-	known []grant // nil where they are to be read anew; guarded by mu
+	mu    sync.Mutex // nothing waits for time while it holds it
+	known []binding  // nil where they are to be read anew; guarded by mu
 }
 
-// grant is what a binding gives to a subject.
-type grant struct {
+// binding is what a RoleBinding or ClusterRoleBinding gives to a subject.
+type binding struct {
 	subject   rbacv1.Subject
 	namespace string // in which it is given, "" for each and for what is in none
 	rules     []rbacv1.PolicyRule
 }
 
-func newGuard(to http.RoundTripper) (*guard, error) {
-	roles, err := typedrbacv1.NewForConfig(&rest.Config{Host: "http://" + host, Transport: to, QPS: -1})
+func newRBAC(server http.RoundTripper) (*rbac, error) {
+	roles, err := typedrbacv1.NewForConfig(&rest.Config{Host: "http://" + host, Transport: server, QPS: -1})
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	return &guard{
-		to: to, roles: roles, paths: &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")},
-	}, nil
+	r := &rbac{
+		server: server, roles: roles,
+		paths: &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")},
+	}
+	authorized := filters.WithAuthorization(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		passedOf(request).allowed = request
+	}), r, scheme.Codecs)
+	impersonated := http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		passedOf(request).impersonated = request
+		authorized.ServeHTTP(w, request)
+	})
+	r.filter = impersonation.WithConstrainedImpersonation(impersonated, r, scheme.Codecs)
+	return r, nil
+}
+
+// passed is a request as it passes the filters, nil where it does not.
+type passed struct{ impersonated, allowed *http.Request }
+
+type passedKey struct{}
+
+func passedOf(r *http.Request) *passed {
+	out, _ := r.Context().Value(passedKey{}).(*passed)
+	return out
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	info, err := g.paths.NewRequestInfo(r)
+func (r *rbac) RoundTrip(sent *http.Request) (*http.Response, error) {
+	info, err := r.paths.NewRequestInfo(sent)
 	if err != nil {
 		return nil, fmt.Errorf("reading the path of a request: %w", err)
 	}
-	about := answered{Request: r, info: info, by: bearer(r), begun: metav1.NowMicro()}
-	asked := r.Clone(request.WithUser(request.WithRequestInfo(r.Context(), info), about.by))
-	var allowed *http.Request
-	take := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { allowed = r })
-	answer := httptest.NewRecorder()
-	impersonation.WithImpersonation(filters.WithAuthorization(take, g, scheme.Codecs), g, scheme.Codecs).ServeHTTP(answer, asked)
-	if allowed != nil {
-		if as, _ := request.UserFrom(allowed.Context()); as != about.by {
-			about.as = as
+	entry := auditEntry{Request: sent, info: info, received: metav1.NowMicro()}
+	passed, answer := &passed{}, httptest.NewRecorder()
+	if entry.user, err = authenticate(sent); err != nil {
+		responsewriters.ErrorNegotiated(err, scheme.Codecs, authorizationv1.SchemeGroupVersion, answer, sent)
+	} else {
+		ctx := context.WithValue(request.WithUser(request.WithRequestInfo(sent.Context(), info), entry.user), passedKey{}, passed)
+		r.filter.ServeHTTP(answer, sent.Clone(ctx))
+	}
+	if passed.impersonated != nil {
+		if user, _ := request.UserFrom(passed.impersonated.Context()); user != entry.user {
+			entry.impersonated = user
 		}
-	} else if name := r.Header.Get("Impersonate-User"); name != "" {
-		about.as = &user.DefaultInfo{Name: name}
 	}
 	var response *http.Response
 	switch {
-	case allowed == nil:
+	case passed.allowed == nil:
 		response = answer.Result()
 	case info.APIGroup == authorizationv1.GroupName && info.Verb == "create":
-		g.review(answer, allowed)
+		r.review(answer, passed.allowed)
 		response = answer.Result()
 	default:
-		if response, err = g.to.RoundTrip(allowed); err != nil {
+		if response, err = r.server.RoundTrip(passed.allowed); err != nil {
 			return nil, err //nolint:wrapcheck // It is the server's.
 		}
 	}
-	response.Request = r
-	if info.APIGroup == rbacv1.GroupName {
-		g.mu.Lock()
-		g.known = nil
-		g.mu.Unlock()
+	response.Request = sent
+	if info.APIGroup == rbacv1.GroupName && !slices.Contains([]string{"get", "list", "watch"}, info.Verb) {
+		r.mu.Lock()
+		r.known = nil
+		r.mu.Unlock()
 	}
-	g.log(about, response)
+	r.log(entry, response)
 	return response, nil
 }
 
-// bearer is whose token a request has: the name of a ServiceAccount is its token. Without one it is a user who may do everything.
-func bearer(r *http.Request) user.Info {
+// authenticate is whose token a request has: that of a ServiceAccount is its user name. Without one it is a user who may do everything.
+func authenticate(r *http.Request) (user.Info, error) {
 	name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if name == "" {
+		return &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}, nil
+	}
 	namespace, _, err := serviceaccount.SplitUsername(name)
 	if err != nil {
-		return &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
+		return nil, apierrors.NewUnauthorized(err.Error())
 	}
-	return &user.DefaultInfo{Name: name, Groups: append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated)}
+	return &user.DefaultInfo{Name: name, Groups: append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated)}, nil
 }
 
 // Authorize implements [authorizer.UnconditionalAuthorizer].
-func (g *guard) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+func (r *rbac) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if slices.Contains(a.GetUser().GetGroups(), user.SystemPrivilegedGroup) {
 		return authorizer.DecisionAllow, "", nil
 	}
-	rules, err := g.rules(ctx, a.GetUser(), a.GetNamespace())
+	rules, err := r.rules(ctx, a.GetUser(), a.GetNamespace())
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
@@ -143,56 +171,57 @@ func allows(rule *rbacv1.PolicyRule, a authorizer.Attributes) bool {
 }
 
 // rules are those that a user has in a namespace, "" for those that are of none.
-func (g *guard) rules(ctx context.Context, of user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.known == nil {
+func (r *rbac) rules(ctx context.Context, of user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
 		var err error
-		if g.known, err = g.read(ctx); err != nil {
+		if r.known, err = r.read(ctx); err != nil {
 			return nil, err
 		}
 	}
 	var out []rbacv1.PolicyRule
-	for _, one := range g.known {
-		if (one.namespace == "" || one.namespace == namespace) && one.isFor(of) {
+	for _, one := range r.known {
+		if (one.namespace == "" || one.namespace == namespace) && one.appliesTo(of) {
 			out = append(out, one.rules...)
 		}
 	}
 	return out, nil
 }
 
-func (g *grant) isFor(who user.Info) bool {
-	switch g.subject.Kind {
+func (b *binding) appliesTo(who user.Info) bool {
+	switch b.subject.Kind {
 	case rbacv1.GroupKind:
-		return slices.Contains(who.GetGroups(), g.subject.Name)
+		return slices.Contains(who.GetGroups(), b.subject.Name)
 	case rbacv1.ServiceAccountKind:
-		return who.GetName() == serviceaccount.MakeUsername(g.subject.Namespace, g.subject.Name)
+		return who.GetName() == serviceaccount.MakeUsername(cmp.Or(b.subject.Namespace, b.namespace), b.subject.Name)
 	default:
-		return who.GetName() == g.subject.Name
+		return who.GetName() == b.subject.Name
 	}
 }
 
-// authenticated is what system:basic-user and system:discovery allow, which Kubernetes binds to each user that it knows.
-var authenticated = grant{
-	subject: rbacv1.Subject{Kind: rbacv1.GroupKind, Name: user.AllAuthenticated},
-	rules: []rbacv1.PolicyRule{
-		{Verbs: []string{"create"}, APIGroups: []string{authorizationv1.GroupName}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}},
-		{Verbs: []string{"get"}, NonResourceURLs: []string{"/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", "/version"}},
-	},
-}
-
-// read reads what all bindings give.
-func (g *guard) read(ctx context.Context) ([]grant, error) {
-	rules := map[string][]rbacv1.PolicyRule{"/cluster-admin": {{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}}}
-	out := []grant{authenticated}
-	clusterRoles, err := g.roles.ClusterRoles().List(ctx, metav1.ListOptions{})
+// read reads what all bindings give. A Role that is not there gives nothing.
+func (r *rbac) read(ctx context.Context) ([]binding, error) {
+	all := []string{"*"}
+	rules := map[string][]rbacv1.PolicyRule{"/cluster-admin": {{Verbs: all, APIGroups: all, Resources: all}, {Verbs: all, NonResourceURLs: all}}}
+	out := []binding{{ // Of the ClusterRoles system:basic-user and system:discovery, which are bound to each user that is known.
+		subject: rbacv1.Subject{Kind: rbacv1.GroupKind, Name: user.AllAuthenticated},
+		rules: []rbacv1.PolicyRule{
+			{Verbs: []string{"create"}, APIGroups: []string{authorizationv1.GroupName}, Resources: []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}},
+			{Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}},
+			{Verbs: []string{"get"}, NonResourceURLs: []string{
+				"/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", "/version", "/version/", "/healthz", "/livez", "/readyz",
+			}},
+		},
+	}}
+	clusterRoles, err := r.roles.ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading ClusterRoles: %w", err)
 	}
 	for _, role := range clusterRoles.Items {
 		rules["/"+role.Name] = role.Rules
 	}
-	roles, err := g.roles.Roles("").List(ctx, metav1.ListOptions{})
+	roles, err := r.roles.Roles("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading Roles: %w", err)
 	}
@@ -205,31 +234,31 @@ func (g *guard) read(ctx context.Context) ([]grant, error) {
 			from = ""
 		}
 		for _, subject := range subjects {
-			out = append(out, grant{subject, namespace, rules[from+"/"+role.Name]})
+			out = append(out, binding{subject, namespace, rules[from+"/"+role.Name]})
 		}
 	}
-	wide, err := g.roles.ClusterRoleBindings().List(ctx, metav1.ListOptions{})
+	everywhere, err := r.roles.ClusterRoleBindings().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading ClusterRoleBindings: %w", err)
 	}
-	for _, binding := range wide.Items {
-		add(binding.Subjects, "", binding.RoleRef)
+	for _, one := range everywhere.Items {
+		add(one.Subjects, "", one.RoleRef)
 	}
-	bindings, err := g.roles.RoleBindings("").List(ctx, metav1.ListOptions{})
+	bindings, err := r.roles.RoleBindings("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading RoleBindings: %w", err)
 	}
-	for _, binding := range bindings.Items {
-		add(binding.Subjects, binding.Namespace, binding.RoleRef)
+	for _, one := range bindings.Items {
+		add(one.Subjects, one.Namespace, one.RoleRef)
 	}
 	return out, nil
 }
 
 // review answers who may do what.
-func (g *guard) review(w http.ResponseWriter, r *http.Request) {
+func (r *rbac) review(w http.ResponseWriter, asked *http.Request) {
 	gv := authorizationv1.SchemeGroupVersion
-	fail := func(err error) { responsewriters.ErrorNegotiated(err, scheme.Codecs, gv, w, r) }
-	data, err := io.ReadAll(r.Body)
+	fail := func(err error) { responsewriters.ErrorNegotiated(err, scheme.Codecs, gv, w, asked) }
+	data, err := io.ReadAll(asked.Body)
 	if err != nil {
 		fail(err)
 		return
@@ -239,24 +268,28 @@ func (g *guard) review(w http.ResponseWriter, r *http.Request) {
 		fail(err)
 		return
 	}
-	who, _ := request.UserFrom(r.Context())
+	who, _ := request.UserFrom(asked.Context())
 	switch review := review.(type) {
 	case *authorizationv1.SelfSubjectAccessReview:
-		review.Status, err = g.decide(r.Context(), who, review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
+		review.Status, err = r.decide(asked.Context(), who, review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
 	case *authorizationv1.SubjectAccessReview:
 		who = &user.DefaultInfo{Name: review.Spec.User, Groups: review.Spec.Groups}
-		review.Status, err = g.decide(r.Context(), who, review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
+		review.Status, err = r.decide(asked.Context(), who, review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
 	case *authorizationv1.SelfSubjectRulesReview:
-		review.Status, err = g.list(r.Context(), who, review.Spec.Namespace)
+		review.Status, err = r.list(asked.Context(), who, review.Spec.Namespace)
+	default:
+		err = fmt.Errorf("no review of the kind %T is answered", review)
 	}
 	if err != nil {
 		fail(err)
 		return
 	}
-	responsewriters.WriteObjectNegotiated(scheme.Codecs, negotiation.DefaultEndpointRestrictions, gv, w, r, http.StatusCreated, review, false)
+	responsewriters.WriteObjectNegotiated(scheme.Codecs, negotiation.DefaultEndpointRestrictions, gv, w, asked, http.StatusCreated, review, false)
 }
 
-func (g *guard) decide(ctx context.Context, who user.Info, of *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) (out authorizationv1.SubjectAccessReviewStatus, err error) {
+func (r *rbac) decide(
+	ctx context.Context, who user.Info, of *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes,
+) (authorizationv1.SubjectAccessReviewStatus, error) {
 	about := authorizer.AttributesRecord{User: who}
 	switch {
 	case of != nil:
@@ -265,14 +298,14 @@ func (g *guard) decide(ctx context.Context, who user.Info, of *authorizationv1.R
 	case path != nil:
 		about.Verb, about.Path = path.Verb, path.Path
 	}
-	decision, reason, err := g.Authorize(ctx, about)
+	decision, reason, err := r.Authorize(ctx, about)
 	return authorizationv1.SubjectAccessReviewStatus{Allowed: decision == authorizer.DecisionAllow, Reason: reason}, err
 }
 
-func (g *guard) list(ctx context.Context, who user.Info, namespace string) (out authorizationv1.SubjectRulesReviewStatus, err error) {
-	rules, err := g.rules(ctx, who, namespace)
-	if slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup) {
-		rules = []rbacv1.PolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}, {Verbs: []string{"*"}, NonResourceURLs: []string{"*"}}}
+func (r *rbac) list(ctx context.Context, who user.Info, namespace string) (out authorizationv1.SubjectRulesReviewStatus, err error) {
+	rules, err := r.rules(ctx, who, namespace)
+	if all := []string{"*"}; slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup) {
+		rules = []rbacv1.PolicyRule{{Verbs: all, APIGroups: all, Resources: all}, {Verbs: all, NonResourceURLs: all}}
 	}
 	for _, rule := range rules {
 		if len(rule.Resources) > 0 {
