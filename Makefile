@@ -92,6 +92,7 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 	go test -count=4 -run '^TestPredictable$$' ./pkg/engine
 	go test $(RACE) -count=1 -timeout 120m -parallel 3 ./test/e2e -args -long -real
 	go test -trimpath -count=1 -timeout 60m ./test/mutation -run '^TestExamples$$' -args -long
+	go test $(RACE) -count=1 -timeout 120m -parallel 3 ./test/tenants -skip '^TestHandOvers$$' -args -real
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 	go test -trimpath -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long
 
@@ -99,8 +100,8 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 SEEDS ?= 10000
 FROM ?= 1
 
-simulate: ## Live SEEDS worlds (10000): the whole program in virtual time, between faults; then kill it at each request of 8 worlds
-	go test -count=1 -timeout 0 -v ./test/worlds -run '^(TestWorlds|TestCrashSweep|TestReplay)$$' -worlds $(SEEDS) -seed $(FROM) -sweeps 8 -replays 20
+simulate: ## Live SEEDS worlds (10000): the whole program in virtual time, between faults; then kill it at each request of 8 worlds, and live the smallest in all orders
+	go test -count=1 -timeout 0 -v ./test/worlds -run '^(TestWorlds|TestCrashSweep|TestExhaustive|TestReplay)$$' -worlds $(SEEDS) -seed $(FROM) -sweeps 8 -depth 1 -replays 20
 
 simulate-mends: ## Take mends of the program back, one by one, and look for what goes wrong in up to SEEDS worlds
 	go test -count=1 -timeout 0 -v ./test/worlds -run '^TestMends$$' -mends $(SEEDS) -seed $(FROM)

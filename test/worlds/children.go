@@ -97,7 +97,8 @@ const (
 func children(files func(text string) *workload) *workload {
 	out := files(childrenHead + childrenRest)
 	out.name = "children"
-	out.sets = append(out.sets, files(childrenHead).sets...)
+	less := files(childrenHead)
+	out.sets, out.texts = append(out.sets, less.sets...), append(out.texts, less.texts...)
 	out.resources = []schema.GroupVersionResource{deployments, configmaps, podtemplates}
 	out.deeds = []deed{create, create, scale, relabel, reselect, remove, force, spoil}
 	out.do, out.look, out.judge = changeDeployments, lookAtDeployments, judgeChildren
@@ -217,8 +218,9 @@ const mostBehind = 2 * time.Second
 // longestAttempt is how long what was evaluated by rules may go on after those were replaced.
 const longestAttempt = time.Minute
 
-// byThePresent holds that a run is only made for a Deployment that is there, that a child is only made for a Deployment that wants one and is held by a finalizer, and only deleted where its
-// Deployment wants none: when the request is carried out, or at a moment since it was sent, or before.
+// byThePresent holds that a run is only made for a Deployment that is there, that a child is only made for a Deployment that wants one and is
+// held by a finalizer, and only deleted where its Deployment wants none: when the request is carried out, or at a moment since it was sent, or
+// before.
 func (o *oracle) byThePresent() {
 	parents, of := o.parents(), map[string]*parent{}
 	for _, r := range o.all {
@@ -251,7 +253,7 @@ func (o *oracle) byThePresent() {
 }
 
 // heldUntilClean holds that the finalizer of a Deployment that is being deleted is only taken off when it has no child: then, or at a moment
-// since the request was sent, or before. When the rules have just been replaced, whoever cleans up after them may do that in any order.
+// since the request was sent, or before. When the rules have just been replaced, the clean-up after them may come in any order.
 func (o *oracle) heldUntilClean() {
 	held, children, owner := map[types.UID]bool{}, map[string]time.Time{}, map[string]types.UID{}
 	ruled, replaced := true, time.Time{}

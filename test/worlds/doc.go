@@ -3,7 +3,7 @@
 //
 //	seed, workload -> plan -> World: users, replicas -> network -> history of requests -> oracle
 //
-// A workload is the rules of users and what they do beside them. A plan is all that happens but for what the program does. In a world the
+// A workload is the rules of users, in a file or as a set object, and what they do beside them. A plan is all that happens but for what the program does. In a world the
 // network carries the requests of replicas one at a time, each when nothing else moves, and the seed says which of those that are on their
 // way is next. So the order of requests is a function of the plan, as far as the program itself draws no lots.
 //

@@ -47,7 +47,10 @@ type written struct {
 		LeaseDurationSeconds int    `json:"leaseDurationSeconds"`
 		RenewTime            string `json:"renewTime"`
 	} `json:"spec"`
-	Data map[string]string `json:"data"`
+	Data   map[string]string `json:"data"`
+	Status struct {
+		Inventory []leftover `json:"inventory"`
+	} `json:"status"`
 }
 
 // String is the request as a transcript has it.

@@ -8,11 +8,12 @@ import (
 // birth is when the time of a bubble begins.
 var birth = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// order is which of several requests and events is next, at the first moments at which there are several; later the first one always is. It is
-// of one life.
+// order says which of several requests and events is next: as given for the first choices, later the first one always. A choice is not
+// counted before a minute has gone by. An order is for one life.
 type order struct {
 	taken   []int
-	several []int // how many there were each time
+	several []int // of how many each choice was
+	left    bool  // a choice was given that there was not
 }
 
 func (o *order) choose(n int) int {
@@ -20,10 +21,15 @@ func (o *order) choose(n int) int {
 		return 0
 	}
 	o.several = append(o.several, n)
-	if at := len(o.several) - 1; at < len(o.taken) {
-		return min(o.taken[at], n-1)
+	at := len(o.several) - 1
+	if at >= len(o.taken) {
+		return 0
 	}
-	return 0
+	if o.taken[at] >= n {
+		o.left = true
+		return n - 1
+	}
+	return o.taken[at]
 }
 
 // following is the order after this one, nil if all have been tried to the depth.

@@ -12,6 +12,7 @@ import (
 type plan struct {
 	seed         uint64
 	replicas     int
+	inCluster    bool // the rules are a set object, and not a file
 	steps        []step
 	disturbances []disturbance
 	order        *order // in which requests and events come, nil for one by lot
@@ -41,7 +42,7 @@ const (
 	seize   deed = "seize"   // the lease, as by hand
 )
 
-// follows is what often comes next: who has done something thinks better of it, and what is in trouble is started again.
+// follows is what often comes next: users undo what they did, and a replica in trouble is started again.
 var follows = map[deed]deed{create: remove, remove: create, replace: replace, trouble: restart}
 
 // drawn is the plan of a seed.
@@ -67,7 +68,7 @@ func drawn(seed uint64, of *workload) plan {
 		if deed := follows[s.deed]; deed != "" && lots.IntN(3) == 0 {
 			s.deed, s.troubles = deed, nil
 			if deed == replace {
-				s.value++ // By others.
+				s.value++ // By the other rules.
 			}
 			p.steps = append(p.steps, s)
 		}
@@ -75,6 +76,7 @@ func drawn(seed uint64, of *workload) plan {
 	for replica := range p.replicas + 2 {
 		p.disturbances = append(p.disturbances, drawnDisturbances(lots, replica, of)...)
 	}
+	p.inCluster = lots.IntN(8) == 0
 	return p
 }
 
@@ -144,7 +146,7 @@ func one[T any](lots *rand.Rand, of []T) T { return of[lots.IntN(len(of))] }
 // choose is which of several requests is next.
 func (p plan) choose() func(int) int { return rand.New(rand.NewPCG(p.seed, 1)).IntN }
 
-// smaller are plans with less of everything: whoever looks for the cause of a failure wants the smallest that fails.
+// smaller are plans with less of everything: the smallest one that fails shows the cause best.
 func (p plan) smaller(yield func(plan) bool) {
 	if p.replicas > 1 {
 		less := p
@@ -193,6 +195,9 @@ func parts(n int) (out [][2]int) {
 func (p plan) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "seed %d, replicas: %d\n", p.seed, p.replicas)
+	if p.inCluster {
+		fmt.Fprintln(&out, "the rules are a set object")
+	}
 	for _, s := range p.steps {
 		then := s.then.String()
 		if s.requests > 0 {

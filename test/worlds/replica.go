@@ -8,18 +8,21 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/discovery"
 	"github.com/dyncontroller/dyncontroller/internal/election"
 	"github.com/dyncontroller/dyncontroller/internal/operator"
+	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
 
 // replica is the program: what run starts, less listeners and signals.
 type replica struct {
 	operator  *operator.Operator
+	objects   *source.Objects     // nil where the rules are in a file
 	candidate *election.Candidate // nil where it is the only one
 	line      *line
 	stop      context.CancelFunc // in order
@@ -62,9 +65,12 @@ func (w *World) newReplica(elected bool) (*replica, error) {
 	}
 	options := operator.Options{
 		Cluster:  operator.Cluster{Config: cluster, Namespace: "system", Discovery: discovery},
-		Settings: config.Config{Rules: []string{"rules.yaml"}, Instance: "world", Workers: 2, DryRun: config.DryRunNone},
+		Settings: config.Config{Instance: "world", Workers: 2, DryRun: config.DryRunNone},
 		Rules:    rules.Options{Sensitive: func(string) bool { return false }},
 		Instance: name, Log: slog.New(slog.NewTextHandler(&r.log, nil)).With("replica", name), Clock: clock.RealClock{},
+	}
+	if options.Settings.FromCluster = w.inCluster; !w.inCluster {
+		options.Settings.Rules = []string{"rules.yaml"}
 	}
 	if elected {
 		options.Fence = election.NewFence(renewDeadline)
@@ -78,7 +84,15 @@ func (w *World) newReplica(elected bool) (*replica, error) {
 	if r.operator, err = operator.New(options); err != nil {
 		return nil, fmt.Errorf("making an operator: %w", err)
 	}
-	if err := r.operator.SetFiles(w.set); err != nil {
+	files := w.set
+	if options.Settings.FromCluster {
+		process, err := dynamic.NewForConfig(cluster)
+		if err != nil {
+			return nil, fmt.Errorf("making a client of set objects: %w", err)
+		}
+		files, r.objects = &rules.Set{}, source.NewObjects(process, options.Log)
+	}
+	if err := r.operator.SetFiles(files); err != nil {
 		return nil, fmt.Errorf("giving it rules: %w", err)
 	}
 	return r, nil
@@ -93,6 +107,10 @@ func (r *replica) run(ctx context.Context) {
 	defer heed()
 	var caches sync.WaitGroup
 	caches.Go(func() { r.operator.Run(working) })
+	if r.objects != nil {
+		caches.Go(func() { r.objects.Run(working) })
+		caches.Go(func() { r.operator.Follow(working, r.objects, newKnown()) })
+	}
 	_ = r.candidate.Run(leading, func(ctx context.Context) error { // It has lost the lease, or not: it ends, and is started again.
 		r.operator.Lead(ctx)
 		return nil

@@ -17,6 +17,7 @@ import (
 type workload struct {
 	name      string
 	sets      []*rules.Set                  // the rules at first, and those that may replace them
+	texts     []string                      // the same, as they are written
 	resources []schema.GroupVersionResource // that the rules are about
 	// deeds are those of its users, the likelier the more often, and do does one. What is not there cannot be changed, and what is there
 	// not made: that is no error.

@@ -29,6 +29,7 @@ type World struct {
 	workload     *workload
 	user         dynamic.Interface // of users, whom nothing disturbs
 	disturbances []disturbance
+	inCluster    bool // see plan
 	places       []*place
 	rested       int            // how many requests there were when there was nothing to do any more
 	state        map[string]any // in the end, see look
@@ -168,7 +169,7 @@ func (w *World) at(number int) *place {
 	return w.places[number%len(w.places)]
 }
 
-// seize has the lease say that another process holds it, as whoever edits it by hand. That one never renews it.
+// seize has the lease say that another process holds it, as after an edit by hand. That process never renews it.
 func (w *World) seize(ctx context.Context) error {
 	leases := w.user.Resource(schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}).Namespace("system")
 	patch := fmt.Appendf(nil, `{"spec":{"holderIdentity":"by-hand","leaseDurationSeconds":%d,"renewTime":%q}}`,
@@ -182,12 +183,15 @@ func (w *World) seize(ctx context.Context) error {
 
 // replace has the replicas, and those after them, take up other rules of the workload, by lot. What arrives although its client was told that
 // it is lost, no program can know of: the rules stay until then.
-func (w *World) replace(number int) error {
+func (w *World) replace(ctx context.Context, number int) error {
 	for w.isBelated() {
 		w.pass(time.Second)
 	}
 	number %= len(w.workload.sets)
 	w.history.note(user, reload, strconv.Itoa(number))
+	if w.inCluster {
+		return w.publish(ctx, number)
+	}
 	set := w.workload.sets[number]
 	w.mu.Lock()
 	w.set = set

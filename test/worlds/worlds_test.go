@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"sigs.k8s.io/yaml"
 
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
@@ -82,13 +84,30 @@ func report(t *testing.T, server *apiserver.Server, of *workload, p plan, wrong,
 	t.Errorf("a smaller plan goes wrong: %s\n%s\nthe requests:\n%s", wrong, smallest, transcript)
 }
 
-func newServer(t *testing.T) *apiserver.Server {
+func newServer(t *testing.T, definitions ...*apiextensionsv1.CustomResourceDefinition) *apiserver.Server {
 	t.Helper()
-	server, err := apiserver.New(nil)
+	server, err := apiserver.New(definitions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return server
+}
+
+// ruleSets are the CRDs of set objects.
+func ruleSets(t *testing.T) (out []*apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	for _, name := range []string{"rulesets", "clusterrulesets"} {
+		text, err := os.ReadFile("../../deploy/crds/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var definition apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal(text, &definition); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, &definition)
+	}
+	return out
 }
 
 // workloads are all that there are.
@@ -114,7 +133,7 @@ func load(t *testing.T) func(text string) *workload {
 		if set == nil {
 			t.Fatal(errs)
 		}
-		return &workload{sets: []*rules.Set{set}}
+		return &workload{sets: []*rules.Set{set}, texts: []string{text}}
 	}
 }
 
@@ -122,6 +141,9 @@ func load(t *testing.T) func(text string) *workload {
 func play(t *testing.T, server *apiserver.Server, of *workload, p plan) (wrong, transcript string, requests int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		if p.inCluster { // Servers of custom resources are for one bubble.
+			server = newServer(t, ruleSets(t)...)
+		}
 		w := live(t, server, of, p, nil)
 		wrong = judge(w, calm(t, server, of, p))
 		transcript, requests = w.history.String(), len(w.history.all)
@@ -149,6 +171,9 @@ func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record [
 	}
 	w, err := newWorld(server, of, p.choose(), p.disturbances)
 	do(err)
+	if w.inCluster = p.inCluster; w.inCluster {
+		do(w.publish(t.Context(), 0))
+	}
 	if w.record = record; p.order != nil {
 		w.choose, w.ordered = p.order.choose, true
 	}
@@ -168,7 +193,7 @@ func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record [
 		case compact:
 			w.stored.Compact()
 		case replace:
-			do(w.replace(s.value))
+			do(w.replace(t.Context(), s.value))
 		default:
 			do(w.do(t.Context(), s))
 		}
@@ -197,11 +222,14 @@ func calm(t *testing.T, server *apiserver.Server, of *workload, p plan) *World {
 	}
 	w, err := newWorld(server, of, p.choose(), nil)
 	do(err)
+	if w.inCluster = p.inCluster; w.inCluster {
+		do(w.publish(t.Context(), 0))
+	}
 	for _, s := range p.steps {
 		switch s.deed {
 		case crash, restart, freeze, trouble, seize, compact: // Nothing of that.
 		case replace:
-			do(w.replace(s.value))
+			do(w.replace(t.Context(), s.value))
 		default:
 			do(w.do(t.Context(), s))
 		}
@@ -228,6 +256,7 @@ func TestReplay(t *testing.T) {
 	again, worlds := 0, 0
 	for n := range uint64(*replays) {
 		p := drawn(*seed+n, workload)
+		p.inCluster = false // Servers of custom resources are for one bubble.
 		var record *history
 		lots(n)
 		synctest.Test(t, func(t *testing.T) { record = live(t, server, workload, p, nil).history })

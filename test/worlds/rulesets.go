@@ -1,0 +1,76 @@
+package worlds
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
+)
+
+// The rules of a world are in a file that all replicas have, or a set object in the cluster, which acts as the ServiceAccount bot.
+
+var serviceaccounts = apischema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+
+// ruleSet is the set object of the text of a rule file, and where it is.
+func (w *World) ruleSet(text string) (*unstructured.Unstructured, dynamic.ResourceInterface, error) {
+	object := &unstructured.Unstructured{}
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = object.UnmarshalJSON(data)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading rules: %w", err)
+	}
+	spec, _ := object.Object["spec"].(map[string]any)
+	spec["serviceAccountName"] = "bot"
+	if object.GetKind() == "RuleSet" {
+		return object, w.user.Resource(v1alpha1.RuleSets()).Namespace("shop"), nil
+	}
+	spec["serviceAccountNamespace"] = "shop"
+	return object, w.user.Resource(v1alpha1.ClusterRuleSets()), nil
+}
+
+// publish has users put the rules of a number into the cluster.
+func (w *World) publish(ctx context.Context, number int) error {
+	object, sets, err := w.ruleSet(w.workload.texts[number])
+	if err != nil {
+		return err
+	}
+	before, err := sets.Get(ctx, object.GetName(), metav1.GetOptions{})
+	if err == nil {
+		before.Object["spec"] = object.Object["spec"]
+		_, err = sets.Update(ctx, before, metav1.UpdateOptions{FieldManager: "user"})
+		return err //nolint:wrapcheck // See merge.
+	}
+	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "bot"}}}
+	if _, err := w.user.Resource(serviceaccounts).Namespace("shop").Create(ctx, account, metav1.CreateOptions{FieldManager: "user"}); err != nil {
+		return err //nolint:wrapcheck // See merge.
+	}
+	_, err = sets.Create(ctx, object, metav1.CreateOptions{FieldManager: "user"})
+	return err //nolint:wrapcheck // See merge.
+}
+
+// toSets reports whether the request is to set objects, or their status.
+func (r *request) toSets() bool { return strings.Contains(r.path, "/apis/"+v1alpha1.Group+"/") }
+
+// known are the schemas that replicas compile set objects by.
+type known struct{ *schema.Catalog }
+
+func newKnown() known { return known{schema.NewCatalog(builtin.Source())} }
+
+// Ask implements [source.Schemas].
+func (k known) Ask(context.Context, []apischema.GroupVersionResource) (*schema.Catalog, bool) {
+	return k.Catalog, false
+}
+
+// Changed implements [source.Schemas]: never.
+func (k known) Changed() <-chan struct{} { return nil }
