@@ -69,29 +69,34 @@ func TestSameAsFileAndObject(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			virtuallyAlone(t, func(t *testing.T) {
 				on := cluster(t)
-				for _, namespace := range []string{"rules", "shop"} {
-					apply(t, on, namespace, "apiVersion: v1\nkind: Namespace\nmetadata: {name: NAMESPACE}\n---\n"+boss)
-					if virtual.Of(t) == nil { // Pods need it.
-						eventually(t, "its ServiceAccount", func() bool { return get(t, on, serviceaccounts, namespace, "default") != nil })
-					}
-				}
+				home(t, on, "rules")
+				home(t, on, "shop")
 				path := filepath.Join(t.TempDir(), "rules.yaml")
 				if err := os.WriteFile(path, []byte(c.document), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				home := sameHome{t: t, on: on, namespace: "shop", document: c.document, path: path, objects: c.objects}
-				file := home.asFile()
+				h := sameHome{t: t, on: on, namespace: "shop", document: c.document, path: path, objects: c.objects}
+				file := h.asFile()
 				if len(file) < c.writes {
 					t.Errorf("there are %d writes, want %d", len(file), c.writes)
 				}
-				home.wipe()
-				object := home.asObject(c.kind, c.set, len(file))
+				h.wipe()
+				object := h.asObject(c.kind, c.set, len(file))
 				if diff := cmp.Diff(file, object); diff != "" {
 					t.Errorf("as an object it does something else than as a file (-file +object):\n%s", diff)
 				}
 				t.Logf("%d equal writes", len(file))
 			})
 		})
+	}
+}
+
+// home makes a namespace with a ServiceAccount that may do everything.
+func home(t *testing.T, on virtual.Cluster, namespace string) {
+	t.Helper()
+	apply(t, on, namespace, "apiVersion: v1\nkind: Namespace\nmetadata: {name: NAMESPACE}\n---\n"+boss)
+	if virtual.Transport(on) == nil { // The controller manager makes it, and Pods need it.
+		eventually(t, "its ServiceAccount", func() bool { return get(t, on, serviceaccounts, namespace, "default") != nil })
 	}
 }
 
@@ -110,6 +115,7 @@ func alone(t *testing.T) *controlplane.ControlPlane {
 	if err := install(t.Context(), on); err != nil {
 		t.Fatal(err)
 	}
+	home(t, on, "rules")
 	return on
 }
 
