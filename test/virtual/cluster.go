@@ -65,7 +65,10 @@ func Test(t *testing.T, onReal func(*testing.T), definitions []*apiextensionsv1.
 			t.Fatal(err)
 		}
 		clusters.Store(t.Name(), c)
-		t.Cleanup(func() { clusters.Delete(t.Name()) })
+		t.Cleanup(func() {
+			clusters.Delete(t.Name())
+			c.forget()
+		})
 		test(t)
 	})
 }
@@ -126,6 +129,13 @@ type Simulated struct {
 	hosts    map[string]http.RoundTripper // the API server, and proxies to it; guarded by mu
 	requests controlplane.Requests        // guarded by mu
 	audit    []auditv1.Event              // guarded by mu
+}
+
+// forget drops what takes memory: the testing package keeps what cleanups refer to, such as a proxy to the cluster, until all tests have ended.
+func (s *Simulated) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.world, s.installed, s.hosts, s.requests, s.audit = nil, nil, nil, nil, nil
 }
 
 // host is that of the API server.
