@@ -102,6 +102,7 @@ func worked(t *testing.T, namespace string) {
 		apply(t, cluster(t), namespace, doomedTemplate)
 		eventually(t, "it is gone", func() bool { return get(t, cluster(t), podtemplates, namespace, "a") == nil })
 		counted(t, cluster(t), namespace, "Doomed", again)
+		eventually(t, "the rule has seen that it is gone, which ends the episode", mendedBy(t, ruleSets, namespace, "everything", "doom"))
 	}
 	apply(t, cluster(t), namespace, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: NAMESPACE, labels: {role: source}}\n")
 	eventually(t, "it has a finalizer and a child", func() bool {

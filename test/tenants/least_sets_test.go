@@ -89,17 +89,16 @@ func guarded(t *testing.T, namespace string) {
 	}
 	eventually(t, "it is mended", mended)
 	counted(t, cluster(t), namespace, "EvenPD", false)
-	eventually(t, "the rule has seen that it is mended, which ends the episode", mendedBy(t, "tidb-guardrails", "pd-quorum"))
+	eventually(t, "the rule has seen that it is mended, which ends the episode", mendedBy(t, clusterRuleSets, "", "tidb-guardrails", "pd-quorum"))
 	edit(t, cluster(t), tidbclusters, namespace, "all-wrong", `{"spec": {"pd": {"replicas": 2}}}`)
 	eventually(t, "it is mended again", mended)
 	counted(t, cluster(t), namespace, "EvenPD", true)
 }
 
-// mendedBy reports whether the status of a ClusterRuleSet has a rule that has written, and
-// matches nothing since.
-func mendedBy(t *testing.T, set, rule string) func() bool {
+// mendedBy reports whether the status of a set has a rule that has written, and matches nothing since.
+func mendedBy(t *testing.T, kind schema.GroupVersionResource, namespace, set, rule string) func() bool {
 	return func() bool {
-		all, _ := field(get(t, cluster(t), clusterRuleSets, "", set), "status", "rules").([]any)
+		all, _ := field(get(t, cluster(t), kind, namespace, set), "status", "rules").([]any)
 		return slices.ContainsFunc(all, func(element any) bool {
 			fields, _ := element.(map[string]any)
 			writes, _ := fields["writes"].(int64)
