@@ -52,6 +52,9 @@ func (s *Simulated) record(of auditEntry, response *http.Response) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.requests == nil { // See forget.
+		return
+	}
 	s.requests[counted(of.Request, response.StatusCode)]++
 	event.AuditID = types.UID(strconv.Itoa(len(s.audit)))
 	if of.info.Verb == "watch" && response.StatusCode == http.StatusOK {
