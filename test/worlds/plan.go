@@ -148,6 +148,13 @@ func (p plan) choose() func(int) int { return rand.New(rand.NewPCG(p.seed, 1)).I
 
 // smaller are plans with less of everything: the smallest one that fails shows the cause best.
 func (p plan) smaller(yield func(plan) bool) {
+	if p.inCluster {
+		less := p
+		less.inCluster = false
+		if !yield(less) {
+			return
+		}
+	}
 	if p.replicas > 1 {
 		less := p
 		less.replicas = 1
