@@ -1,12 +1,8 @@
 package e2e
 
 import (
-	"context"
 	"net/http"
-	"sync"
 	"testing"
-
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/dyncontroller/dyncontroller/test/virtual"
 )
@@ -30,22 +26,7 @@ func runVirtually(t *testing.T, name string, test func(t *testing.T)) {
 }
 
 // commonCRDs are those that all tests have.
-func commonCRDs(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	out, err := readCommonCRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-var readCommonCRDs = sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := customResources(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	return virtual.ReadCRDs(files...)
-})
+var commonCRDs = virtual.CRDs(customResources)
 
 // transport is that of the test's cluster, nil for the network.
 func transport(t *testing.T) http.RoundTripper {

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
@@ -95,14 +93,7 @@ func virtuallyAlone(t *testing.T, test func(t *testing.T)) {
 }
 
 // commonCRDs are those that all tests have.
-func commonCRDs(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	out, err := readCommonCRDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
+var commonCRDs = virtual.CRDs(customResources)
 
 // cluster is that of the test.
 func cluster(t *testing.T) virtual.Cluster {
@@ -157,11 +148,3 @@ func customResources(ctx context.Context) ([]string, error) {
 		filepath.Join(module, "manifests", "crd", "v1", "pingcap.com_tidbclusters.yaml"),
 	}, err
 }
-
-var readCommonCRDs = sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := customResources(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	return virtual.ReadCRDs(files...)
-})

@@ -217,7 +217,7 @@ func (s *Simulated) Requests(context.Context) (controlplane.Requests, error) {
 
 // InstallCRDs implements [Cluster].
 func (s *Simulated) InstallCRDs(_ context.Context, files ...string) error {
-	definitions, err := ReadCRDs(files...)
+	definitions, err := readCRDs(files...)
 	if err != nil {
 		return err
 	}
@@ -240,8 +240,26 @@ func (s *Simulated) install(definitions []*apiextensionsv1.CustomResourceDefinit
 	return nil
 }
 
-// ReadCRDs reads those in files.
-func ReadCRDs(files ...string) (out []*apiextensionsv1.CustomResourceDefinition, err error) {
+// CRDs returns what reads those in files, once for all tests of a package.
+func CRDs(files func(context.Context) ([]string, error)) func(*testing.T) []*apiextensionsv1.CustomResourceDefinition {
+	read := sync.OnceValues(func() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+		all, err := files(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		return readCRDs(all...)
+	})
+	return func(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
+		t.Helper()
+		out, err := read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+}
+
+func readCRDs(files ...string) (out []*apiextensionsv1.CustomResourceDefinition, err error) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
