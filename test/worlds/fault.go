@@ -214,13 +214,13 @@ func later(body io.ReadCloser, by time.Duration) io.ReadCloser {
 		due  time.Time
 	}
 	reader, writer := io.Pipe()
-	pieces := make(chan piece, 1000)
+	pieces := make(chan piece, 100)
 	go func() {
 		defer close(pieces)
+		data := make([]byte, 32<<10)
 		for {
-			data := make([]byte, 32<<10)
 			n, err := body.Read(data)
-			pieces <- piece{data[:n], time.Now().Add(by)}
+			pieces <- piece{bytes.Clone(data[:n]), time.Now().Add(by)}
 			if err != nil {
 				return
 			}

@@ -38,7 +38,7 @@ var (
 // TestMain has client-go not pause between the errors of all informers: a pause since an error of another virtual clock does not end.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil //nolint:reassign // It is a test.
-	debug.SetGCPercent(400)         // Worlds are small, and soon forgotten.
+	debug.SetGCPercent(1600)        // Worlds are small, and soon forgotten.
 	m.Run()
 }
 
