@@ -3,8 +3,10 @@ package engine_test
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +17,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/lookup"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/projection"
 )
 
 // cached is what one cache has seen.
@@ -126,12 +129,22 @@ func (c *cluster) sync(at informer.Key) {
 	c.handler.Synced(at)
 }
 
-// kept is what a cache keeps of an object, nil of none; the lock is held.
+// projected is an object, by where it is in memory, as a cache keeps it.
+type projected struct {
+	keeps  *projection.Fields
+	object unsafe.Pointer
+}
+
+// kept is what a cache keeps of an object, nil of none; the lock is held. As in real caches, an object that comes is projected once.
 func (c *cluster) kept(at informer.Key, object map[string]any) *compact.Object {
 	if object == nil {
 		return nil
 	}
-	return compact.New(c.keeps[at.GVR].Project(object))
+	key := projected{c.keeps[at.GVR], reflect.ValueOf(object).UnsafePointer()}
+	if c.projected[key] == nil {
+		c.projected[key] = compact.New(key.keeps.Project(object))
+	}
+	return c.projected[key]
 }
 
 // Want implements [engine.Caches].

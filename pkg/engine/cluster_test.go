@@ -46,8 +46,9 @@ type cluster struct {
 	// opaque has the API server give versions that cannot be compared.
 	opaque bool
 
-	caches   map[informer.Key]*cached
-	unsynced map[informer.Key]bool
+	caches    map[informer.Key]*cached
+	projected map[projected]*compact.Object
+	unsynced  map[informer.Key]bool
 	// frozen are caches that see nothing until they are told to catch up.
 	frozen map[informer.Key]bool
 	// views replaces what a cache knows of every object.
@@ -193,6 +194,7 @@ func newCluster() *cluster {
 		stored:    map[engine.Key]map[string]any{},
 		caches:    map[informer.Key]*cached{},
 		changedAt: map[engine.Key]int{},
+		projected: map[projected]*compact.Object{},
 		unsynced:  map[informer.Key]bool{},
 		frozen:    map[informer.Key]bool{},
 	}
