@@ -222,8 +222,9 @@ const longestAttempt = time.Minute
 // held by a finalizer, and only deleted where its Deployment wants none: when the request is carried out, or at a moment since it was sent, or
 // before.
 func (o *oracle) byThePresent() {
-	parents, of := o.parents(), map[string]*parent{}
+	parents, of, news := o.parents(), map[string]*parent{}, news{}
 	for _, r := range o.all {
+		news.note(r)
 		if _, is := r.to(podtemplates); is && r.as != user && r.stored() && r.method == http.MethodPost {
 			if p := parents[types.UID(r.written.Metadata.Labels["of"])]; p == nil || !p.living.during(r.sent.Add(-mostBehind), r.at) {
 				o.accuse("made, and its Deployment was not there: %s", r)
@@ -235,7 +236,7 @@ func (o *oracle) byThePresent() {
 		}
 		from, to := r.sent.Add(-mostBehind), r.at
 		if r.method == http.MethodDelete {
-			if p := of[name]; p != nil && p.wanting.throughout(from, to) {
+			if p := of[name]; p != nil && p.wanting.throughout(from, to) && !news.late(r) {
 				o.accuse("deleted, and its Deployment wanted it: %s", r)
 			}
 			continue
@@ -244,7 +245,7 @@ func (o *oracle) byThePresent() {
 		of[cmp.Or(name, r.written.Metadata.Name)] = p
 		switch {
 		case r.code != http.StatusCreated:
-		case p == nil || !p.selecting.during(from, to) || !p.wanting.during(from.Add(-longestAttempt), to):
+		case p == nil || !p.selecting.during(from, to) || !p.wanting.during(from.Add(-longestAttempt), to) && !news.late(r):
 			o.accuse("made, and no Deployment wanted it: %s", r)
 		case !p.holding.during(from, to):
 			o.accuse("made, and its Deployment had no finalizer: %s", r)
@@ -256,12 +257,12 @@ func (o *oracle) byThePresent() {
 // since the request was sent, or before. When the rules have just been replaced, the clean-up after them may come in any order.
 func (o *oracle) heldUntilClean() {
 	held, children, owner := map[types.UID]bool{}, map[string]time.Time{}, map[string]types.UID{}
-	ruled, replaced := true, time.Time{}
+	ruled, replaced, news := true, time.Time{}, news{}
 	for _, r := range o.all {
 		if r.method == reload {
 			ruled, replaced = r.path == "0", r.at
 		}
-		if !r.stored() {
+		if news.note(r); !r.stored() {
 			continue
 		}
 		metadata := r.written.Metadata
@@ -275,7 +276,7 @@ func (o *oracle) heldUntilClean() {
 		}
 		letGo := held[metadata.UID] && len(metadata.Finalizers) == 0
 		held[metadata.UID] = len(metadata.Finalizers) > 0
-		if !letGo || r.as == user || metadata.DeletedAt == nil || !ruled || r.sent.Sub(replaced) < longestAttempt {
+		if !letGo || r.as == user || metadata.DeletedAt == nil || !ruled || r.sent.Sub(replaced) < longestAttempt || news.late(r) {
 			continue
 		}
 		for name, made := range children {

@@ -35,6 +35,7 @@ type written struct {
 	Metadata struct {
 		Name            string                  `json:"name"`
 		UID             types.UID               `json:"uid"`
+		Generation      int64                   `json:"generation"`
 		Labels          map[string]string       `json:"labels"`
 		Annotations     map[string]string       `json:"annotations"`
 		DeletedAt       *metav1.Time            `json:"deletionTimestamp"`
@@ -49,7 +50,8 @@ type written struct {
 	} `json:"spec"`
 	Data   map[string]string `json:"data"`
 	Status struct {
-		Inventory []leftover `json:"inventory"`
+		ObservedGeneration int64      `json:"observedGeneration"`
+		Inventory          []leftover `json:"inventory"`
 	} `json:"status"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -61,6 +62,29 @@ func (w *World) publish(ctx context.Context, number int) error {
 
 // toSets reports whether the request is to set objects, or their status.
 func (r *request) toSets() bool { return strings.Contains(r.path, "/apis/"+v1alpha1.Group+"/") }
+
+// news is which processes have heard that the rules were replaced. Rules in a file they are given at once. A set object comes by a watch, which
+// may be late: they have heard of it when they say so in its status.
+type news struct {
+	generation int64                // of the set object
+	heard      map[string]time.Time // when, by process
+}
+
+// note goes on to the next request of a history.
+func (n *news) note(r *request) {
+	switch {
+	case !r.toSets() || !r.stored():
+	case r.as == user:
+		n.generation, n.heard = r.written.Metadata.Generation, map[string]time.Time{}
+	case n.heard[r.as].IsZero() && r.written.Status.ObservedGeneration == n.generation:
+		n.heard[r.as] = r.at
+	}
+}
+
+// late reports whether a request may be by the rules before those that are in effect.
+func (n *news) late(r *request) bool {
+	return n.generation > 1 && (n.heard[r.as].IsZero() || r.sent.Sub(n.heard[r.as]) < longestAttempt)
+}
 
 // known are the schemas that replicas compile set objects by.
 type known struct{ *schema.Catalog }
