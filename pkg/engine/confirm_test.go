@@ -21,6 +21,14 @@ const (
     when: backing == nil
     actions: [{delete: {}}]
 `
+	// frees takes the finalizer of another client off where a named look-up finds nothing.
+	frees = `
+  - name: frees
+    watch: widgets
+    with: {backing: {resource: items, name: "${object.metadata.name}-backing"}}
+    when: backing == nil
+    actions: [{patch: {merge: {metadata: {finalizers: "${filter(object.metadata.finalizers, # != 'theirs/kept')}"}}}}]
+`
 	// adopts takes over what somebody else has made.
 	adopts = `
   - name: adopts
@@ -62,6 +70,21 @@ func TestConfirm(t *testing.T) {
 		"Contradicts": {
 			reason: "It has come meanwhile, so that nothing is to be deleted.", rules: unbacked,
 			arrange: func(t *testing.T, c *cluster) { c.frozen[allItems] = true; c.lateItem(t, "a-backing", "") },
+			then:    func(c *cluster) { c.thaw(allItems) },
+			widgets: []string{"a"}, items: []string{"a-backing"},
+		},
+		"FreesAgreed": {
+			reason: "There is nothing.", rules: frees,
+			arrange: func(t *testing.T, c *cluster) { c.put(t, heldWidget) },
+			before:  1, widgets: []string{"a"}, writes: 1,
+		},
+		"FreesContradicted": {
+			reason: "It has come meanwhile, so that the finalizer stays.", rules: frees,
+			arrange: func(t *testing.T, c *cluster) {
+				c.put(t, heldWidget)
+				c.frozen[allItems], c.recent = true, true
+				c.lateItem(t, "a-backing", "")
+			},
 			then:    func(c *cluster) { c.thaw(allItems) },
 			widgets: []string{"a"}, items: []string{"a-backing"},
 		},

@@ -50,9 +50,38 @@ const (
     - forEach: {each: "${filter(mine, controllerOf(#) == nil)}"}
       patch: {target: each, merge: {metadata: {ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: a, uid: "${object.metadata.uid}", controller: true}]}}}
 `
-	unwanted = `{metadata: {namespace: ns, name: a, labels: {other: "yes"}}, spec: {size: 0}}`
-	itemOfA  = `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: user, labels: {for: a}}}`
+	// freed takes the finalizer of another client off a widget for which there is no item.
+	freed = `
+  - name: freed
+    watch: widgets
+    with: {users: {resource: items, matchLabels: {for: "${object.metadata.name}"}}}
+    when: len(users) == 0
+    actions: [{patch: {merge: {metadata: {finalizers: "${filter(object.metadata.finalizers, # != 'theirs/kept')}"}}}}]
+`
+	// freedOther takes it off an item.
+	freedOther = `
+  - name: freed
+    watch: widgets
+    with:
+      users: {resource: items, matchLabels: {for: "${object.metadata.name}"}}
+      kept: {resource: items, name: kept}
+    when: len(users) == 0
+    actions: [{patch: {target: kept, json: [{op: remove, path: /metadata/finalizers/0}]}}]
+`
+	heldWidget = `{metadata: {namespace: ns, name: a, finalizers: [theirs/kept]}, spec: {size: 1}}`
+	heldItem   = `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: kept, finalizers: [theirs/kept]}}`
+	unwanted   = `{metadata: {namespace: ns, name: a, labels: {other: "yes"}}, spec: {size: 0}}`
+	itemOfA    = `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: user, labels: {for: a}}}`
 )
+
+// comesLate has the cache of items see that one user of a widget goes, and not yet that there is another.
+func comesLate(t *testing.T, c *cluster) {
+	t.Helper()
+	c.thaw(allItems)
+	c.put(t, strings.Replace(itemOfA, "for: a", "for: b", 1))
+	c.locked(func() { c.frozen[allItems] = true })
+	c.put(t, strings.Replace(itemOfA, "name: user", "name: late", 1))
+}
 
 // TestNothingIsDecidedByThePast holds that nothing is made, deleted or let go because of an object whose cache does not
 // show what has become of it, and that it is done right once the cache does.
@@ -84,14 +113,7 @@ func TestNothingIsDecidedByThePast(t *testing.T) {
 		},
 		"Used": {
 			reason: "Somebody uses it since.", rules: unused, before: []string{small, itemOfA}, frozen: allItems,
-			past: func(t *testing.T, c *cluster) {
-				// The cache has seen that one user goes, and not yet that there is another.
-				c.thaw(allItems)
-				c.locked(func() { c.frozen[allItems] = false })
-				c.put(t, strings.Replace(itemOfA, "for: a", "for: b", 1))
-				c.locked(func() { c.frozen[allItems] = true })
-				c.put(t, strings.Replace(itemOfA, "name: user", "name: late", 1))
-			},
+			past:    comesLate,
 			then:    func(t *testing.T, c *cluster) { c.put(t, strings.Replace(small, "size: 1", "size: 2", 1)) },
 			widgets: []string{"a"}, items: []string{"late", "user"},
 		},
@@ -102,6 +124,18 @@ func TestNothingIsDecidedByThePast(t *testing.T) {
 				c.put(t, strings.Replace(gone, "FINALIZER", families(t, guarded).Rules()[0].ID.Finalizer(), 1))
 			},
 			widgets: []string{"a"}, items: []string{"user"},
+		},
+		"Freed": {
+			reason: "It is kept for one that has come since.", rules: freed, before: []string{heldWidget, itemOfA}, frozen: allItems,
+			past:    comesLate,
+			then:    func(t *testing.T, c *cluster) { c.put(t, strings.Replace(heldWidget, "size: 1", "size: 2", 1)) },
+			widgets: []string{"a"}, items: []string{"late", "user"},
+		},
+		"FreedOther": {
+			reason: "Another object is kept for one that has come since.", rules: freedOther, before: []string{small, itemOfA, heldItem}, frozen: allItems,
+			past:    comesLate,
+			then:    func(t *testing.T, c *cluster) { c.put(t, strings.Replace(small, "size: 1", "size: 2", 1)) },
+			widgets: []string{"a"}, items: []string{"kept", "late", "user"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

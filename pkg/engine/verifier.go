@@ -59,7 +59,7 @@ func (v *verifier) confirm(ctx context.Context, o plan.Operation) *write.Result 
 }
 
 // verify makes sure that an operation is not decided by the past. The watched object, because of which another object is
-// written, and what its rules have looked up, because of which one is made, deleted or let go, are as the evaluation has
+// written, and what its rules have looked up, because of which one is made or deleted, or loses a finalizer, are as the evaluation has
 // seen them, or were so less than [informer.MaxStaleness] ago: a fresh cache says so, or a live read. What is written to
 // the watched object itself is guarded by its resourceVersion.
 //
@@ -95,9 +95,7 @@ func (v *verifier) verify(ctx context.Context, o plan.Operation) (until time.Tim
 			return until, contradicted
 		}
 	}
-	made := o.Type == plan.Create || o.Target.UID == ""
-	letGo := itself && plan.BeingDeleted(v.asked.watched)
-	if !made && !letGo && o.Type != plan.Delete {
+	if !o.Irreversible() {
 		return until, nil
 	}
 	for _, q := range o.Reads {

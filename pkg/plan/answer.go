@@ -180,15 +180,17 @@ func (o Operation) Without(undone Operation) Operation {
 		}
 		before, _ := change.Before.([]any)
 		after, _ := change.After.([]any)
-		added := func(name any) bool { return slices.Contains(after, name) && !slices.Contains(before, name) }
-		finalizers = slices.DeleteFunc(slices.Clone(finalizers), added)
-		for _, name := range before {
-			if !slices.Contains(after, name) && !slices.Contains(finalizers, name) {
-				finalizers = append(finalizers, name)
-			}
-		}
+		finalizers = difference(finalizers, difference(after, before))
+		finalizers = append(finalizers, difference(difference(before, after), finalizers)...)
 	}
 	return o.withFinalizers(finalizers)
+}
+
+// difference is what is in a list and not in another one.
+func difference(list, other []any) []any {
+	return slices.DeleteFunc(slices.Clone(list), func(one any) bool {
+		return slices.ContainsFunc(other, func(two any) bool { return Equal(one, two) })
+	})
 }
 
 // withFinalizers has the operation leave just these.

@@ -241,6 +241,9 @@ func (b builder) build(joined batch, object *draftedObject, known Marks) (*Opera
 	if len(operation.Rules) == 0 {
 		return nil, failed
 	}
+	if missed := joined.reads(func(w Wish) []Read { return w.Missed }); len(missed) > 0 && operation.Irreversible() {
+		operation.Confirm = Distinct(slices.Concat(operation.Confirm, missed))
+	}
 	return operation, failed
 }
 

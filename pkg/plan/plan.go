@@ -139,7 +139,7 @@ type Operation struct {
 	// without the server: no admission, and no defaults of a new object. It is nil for Delete.
 	Predicted map[string]any
 	// Confirm are the look-ups of the snapshot that a live read must confirm
-	// before the operation is sent.
+	// before the operation is sent. If it is irreversible, those are among them of which nothing was found by name.
 	Confirm []Read
 	// Reads are the look-ups that the rules may have decided by.
 	Reads   []Read
@@ -149,6 +149,11 @@ type Operation struct {
 
 // Orphans reports whether the manager gives up fields that are to stay: it lets go of them before it applies the rest.
 func (o Operation) Orphans() bool { return o.GivesUp && o.Release == OrphanFields }
+
+// Irreversible reports whether the operation cannot be undone: it makes or deletes its target, or takes a finalizer off it, which may be its end.
+func (o Operation) Irreversible() bool {
+	return o.Type == Create || o.Type == Delete || o.Target.UID == "" || slices.ContainsFunc(o.Changes, Change.takesFinalizer)
+}
 
 // Part is what an operation carries out of a rule: its actions First to Last, or some of them, numbered as of a [Wish]. Those that
 // read failure and others are never in one operation.
@@ -174,6 +179,13 @@ type Change struct {
 	After  any
 	// Restored says that the field gets back what it had before the rule changed it for a while.
 	Restored bool
+}
+
+// takesFinalizer reports whether there is a finalizer less.
+func (c Change) takesFinalizer() bool {
+	before, _ := c.Before.([]any)
+	after, _ := c.After.([]any)
+	return slices.Equal(c.Path, finalizersPath) && len(difference(before, after)) > 0
 }
 
 // Bookkeeping says what a change of what the engine itself keeps on an object is about, empty for any other. If that is all of

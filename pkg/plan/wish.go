@@ -25,8 +25,8 @@ type Wish struct {
 	// Confirm are the look-ups that led here and must be confirmed by a live
 	// read.
 	Confirm []Read
-	// Reads are the look-ups that the rule may have decided by.
-	Reads []Read
+	// Reads are the look-ups that the rule may have decided by, and Missed those of them by name that found nothing.
+	Reads, Missed []Read
 	// Unseen is there of an apply that is to make its target where it was looked for
 	// among what selectors select only.
 	Unseen *Unseen

@@ -557,25 +557,20 @@ func (t *ruleEvaluation) letGo() {
 	t.freed = append(t.freed, wish)
 }
 
-// confirm says by which look-ups the rule may have decided what it wants. What cannot be taken back waits for a live
-// look where a named object was not found. What is told about a wish later has nothing of a Secret.
+// confirm says by which look-ups the rule may have decided what it wants. What is told about a wish later has nothing of a Secret.
 func (t *ruleEvaluation) confirm() {
 	if len(t.action.Wishes)+len(t.freed) == 0 {
 		return
 	}
 	seen, missed, secret := t.reader.Seen(), t.reader.Missed(), t.secret()
 	for i := range t.freed {
-		t.freed[i].Reads = seen
+		t.freed[i].Reads, t.freed[i].Missed = seen, missed
 	}
 	for i := range t.action.Wishes {
 		wish := &t.action.Wishes[i]
-		wish.Reads = seen
+		wish.Reads, wish.Missed = seen, missed
 		if secret && wish.Unseen != nil {
 			wish.Unseen = &plan.Unseen{From: wish.Unseen.From, Event: hidden(wish.Unseen.Event)}
-		}
-		creates := wish.Type == plan.Create || wish.Type == plan.Apply && wish.Target.UID == ""
-		if len(missed) > 0 && (creates || wish.Type == plan.Delete) {
-			wish.Confirm = append(wish.Confirm, missed...)
 		}
 	}
 }
