@@ -47,6 +47,9 @@ type cluster struct {
 	live   Live
 	clock  clock.WithTicker
 	began  time.Time // when somebody began to work on what is queued; for those who work
+
+	elected   bool     // another process may have worked until then
+	takenOver sync.Map // the caches that show what it had written, by informer.Key
 }
 
 // observe collects what the synced caches know of an object. Where several hold it,
@@ -218,6 +221,23 @@ const timeToSend = 100 * time.Millisecond
 func (c *cluster) fresh(cache informer.Key) (at time.Time, fresh bool) {
 	at, fresh = c.caches.Fresh(cache)
 	return at, fresh && !at.Before(c.began) && c.age(at) < informer.MaxStaleness-timeToSend
+}
+
+// hasTakenOver reports whether the caches that have the answers to questions have ever shown all that the leader before had written. Until then,
+// a patch that counts on from what it had counted would count again.
+func (c *cluster) hasTakenOver(reads []plan.Read) bool {
+	for _, q := range reads {
+		for _, cache := range q.From {
+			if _, has := c.takenOver.Load(cache); has {
+				continue
+			}
+			if at, _ := c.caches.Fresh(cache); at.Before(c.began) {
+				return false
+			}
+			c.takenOver.Store(cache, true)
+		}
+	}
+	return true
 }
 
 // named is the key of an object that was read live.

@@ -277,7 +277,10 @@ func (c cachesOf) Fresh(key informer.Key) (time.Time, bool) {
 	if !c.vouched.IsZero() {
 		return c.vouched, time.Since(c.vouched) < informer.MaxStaleness
 	}
-	return time.Now(), c.recent || !c.unknown && cache != nil && len(cache.missed) == 0 && !c.unsynced[key] && !c.opaque
+	if c.recent || !c.unknown && cache != nil && len(cache.missed) == 0 && !c.unsynced[key] && !c.opaque {
+		return time.Now(), true
+	}
+	return time.Time{}, false
 }
 
 // Writing implements [engine.Caches].

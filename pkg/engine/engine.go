@@ -61,7 +61,7 @@ func New(options Options) *Engine {
 	calls := attended{c, pool, options.Writer, options.Live, options.Recorder}
 	c.options.Writer, c.options.Live, c.options.Recorder = calls, calls, calls
 	c.timers.of, c.rechecks.of = map[Key]time.Time{}, map[Key]time.Time{}
-	c.cluster = cluster{live: c.options.Live, clock: options.Clock}
+	c.cluster = cluster{live: c.options.Live, clock: options.Clock, elected: options.Elected}
 	c.queue.clock, c.TypedDelayingInterface = options.Clock, options.Queue
 	if options.Queue != nil {
 		c.mode.Store(int32(stepwise))

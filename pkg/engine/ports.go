@@ -67,8 +67,10 @@ type Options struct {
 	Detail
 }
 
-// Pace is how much is done at the same time, and how fast.
+// Pace is how much is done at the same time, how fast, and beside whom.
 type Pace struct {
+	// Elected says that another process may have worked until [Engine.Run] is called, and written what no cache shows yet.
+	Elected bool
 	Workers int // default: 10
 	// Made is what rules have made, which the engines of one process share; default: one of its own.
 	Made *conflict.Made

@@ -252,6 +252,57 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
+// TestTakeoverCounts holds that a new leader does not go on counting from what its cache has yet to see, and that only a new leader compares
+// what a patch was decided by, and only until the cache has shown all that the leader before had written.
+func TestTakeoverCounts(t *testing.T) {
+	const counting = `
+  - name: counting
+    watch: widgets
+    with: {users: {resource: items, matchLabels: {for: "${object.metadata.name}"}}}
+    actions: [{patch: {merge: {spec: {users: "${len(users)}"}}}}]
+`
+	for name, tc := range map[string]struct {
+		reason  string
+		elected bool
+		writes  int
+		reads   int
+	}{
+		"Elected": {"It waits until the cache shows the item.", true, 0, 1},
+		"Alone":   {"There was no leader before.", false, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster()
+				c.tune = func(o *engine.Options) { o.Elected = tc.elected }
+				c.put(t, small)
+				set := families(t, counting)
+				e := c.engine()
+				c.prepare(set.Selections(), set.Related())
+				c.frozen[allItems] = true
+				c.put(t, itemOfA)
+				defer start(t, e, set)()
+				pass(time.Second)
+				if n := c.count(); n != tc.writes || c.reads != tc.reads {
+					t.Errorf("%s\n%d writes, want %d; %d reads, want %d: %+v", tc.reason, n, tc.writes, c.reads, tc.reads, c.writes)
+				}
+				c.thaw(allItems)
+				pass(time.Minute)
+				if got := spec(c, "a")["users"]; got != int64(1) {
+					t.Errorf("%s\nin the end it counts %v", tc.reason, got)
+				}
+				c.locked(func() { c.frozen[allItems] = true })
+				c.put(t, strings.Replace(itemOfA, "name: user", "name: late", 1))
+				before := c.reads
+				c.put(t, strings.Replace(small, "size: 1", "size: 2", 1))
+				pass(time.Second)
+				if got := spec(c, "a")["users"]; got != int64(1) || c.reads != before {
+					t.Errorf("%s\nlater it counts %v, and reads %d times", tc.reason, got, c.reads-before)
+				}
+			})
+		})
+	}
+}
+
 // TestOneReadForAnEvaluation holds how many live reads it takes where no cache is known to be fresh: one for all that is
 // made for an object, and none for what is written to the object itself.
 func TestOneReadForAnEvaluation(t *testing.T) {

@@ -222,14 +222,11 @@ const longestAttempt = time.Minute
 // held by a finalizer, and only deleted where its Deployment wants none: when the request is carried out, or at a moment since it was sent, or
 // before.
 func (o *oracle) byThePresent() {
-	parents, of, news := o.parents(), map[string]*parent{}, news{}
+	parents := o.parents()
+	o.runsByThePresent(parents)
+	of, news := map[string]*parent{}, news{}
 	for _, r := range o.all {
 		news.note(r)
-		if _, is := r.to(podtemplates); is && r.as != user && r.stored() && r.method == http.MethodPost {
-			if p := parents[types.UID(r.written.Metadata.Labels["of"])]; p == nil || !p.living.during(r.sent.Add(-mostBehind), r.at) {
-				o.accuse("made, and its Deployment was not there: %s", r)
-			}
-		}
 		name, is := r.to(configmaps)
 		if !is || r.as == user || !r.stored() {
 			continue
@@ -249,6 +246,16 @@ func (o *oracle) byThePresent() {
 			o.accuse("made, and no Deployment wanted it: %s", r)
 		case !p.holding.during(from, to):
 			o.accuse("made, and its Deployment had no finalizer: %s", r)
+		}
+	}
+}
+
+func (o *oracle) runsByThePresent(parents map[types.UID]*parent) {
+	for _, r := range o.all {
+		if _, is := r.to(podtemplates); is && r.as != user && r.stored() && r.method == http.MethodPost {
+			if p := parents[types.UID(r.written.Metadata.Labels["of"])]; p == nil || !p.living.during(r.sent.Add(-mostBehind), r.at) {
+				o.accuse("made, and its Deployment was not there: %s", r)
+			}
 		}
 	}
 }

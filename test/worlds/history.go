@@ -44,6 +44,8 @@ type written struct {
 	} `json:"metadata"`
 	Spec struct {
 		Replicas             int    `json:"replicas"`
+		Completions          int    `json:"completions"`
+		Parallelism          int    `json:"parallelism"`
 		HolderIdentity       string `json:"holderIdentity"`
 		LeaseDurationSeconds int    `json:"leaseDurationSeconds"`
 		RenewTime            string `json:"renewTime"`
@@ -52,6 +54,8 @@ type written struct {
 	Status struct {
 		ObservedGeneration int64      `json:"observedGeneration"`
 		Inventory          []leftover `json:"inventory"`
+		Phase              string     `json:"phase"` // of a Pod
+		jobCounts
 	} `json:"status"`
 }
 

@@ -24,7 +24,15 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"engine/answers", "An object is made by what a cache showed once.",
-		"pkg/engine/verifier.go", "if !made && !letGo && o.Type != plan.Delete {", "if made || letGo || o.Type != \"\" {",
+		"pkg/engine/verifier.go", "if !o.Irreversible() && (!v.elected || v.hasTakenOver(o.Reads)) {", "if true {",
+	},
+	{
+		"engine/finalizers", "A finalizer of another client is taken off by what a cache showed once.",
+		"pkg/plan/plan.go", "slices.ContainsFunc(o.Changes, Change.takesFinalizer)", "false",
+	},
+	{
+		"engine/takeover", "A new leader goes on counting from what its cache has yet to see.",
+		"pkg/engine/verifier.go", "(!v.elected || v.hasTakenOver(o.Reads))", "true",
 	},
 	{
 		"engine/watched", "Another object is written because of one as a cache showed it once.",

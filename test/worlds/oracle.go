@@ -188,7 +188,8 @@ func (r *request) leaves(before written) (out []leftover) {
 		kind := map[bool]string{true: "created", false: "children"}[r.method == http.MethodPost]
 		out = append(out, leftover{kind, rule, resource})
 	}
-	if len(is.Finalizers) > len(was.Finalizers) {
+	ours := func(name string) bool { return strings.HasPrefix(name, "dyncontroller.dev/") }
+	if slices.ContainsFunc(is.Finalizers, ours) && !slices.ContainsFunc(was.Finalizers, ours) {
 		out = append(out, leftover{"finalizer", "", resource})
 	}
 	if is.Annotations["dyncontroller.dev/restore"] != "" && was.Annotations["dyncontroller.dev/restore"] == "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -105,20 +106,26 @@ type replicaSet struct {
 	users  []time.Time     // when users have made, deleted or relabelled a Pod of it
 }
 
-// wanted is how many Pods a ReplicaSet is to have from a moment on.
+// wanted is how many Pods a controller is to have from a moment on.
 type wanted struct {
 	from time.Time
 	n    int
 }
 
-// bounds are the fewest and the most Pods that it was to have at some moment of a time, give or take what users have done meanwhile.
-func (s *replicaSet) bounds(from, to time.Time) (least, most int) {
-	least, most = s.wanted[len(s.wanted)-1].n, s.wanted[len(s.wanted)-1].n
-	for i, w := range s.wanted {
-		if !w.from.After(to) && (i+1 == len(s.wanted) || !s.wanted[i+1].from.Before(from)) {
+// bounds are the fewest and the most Pods that were wanted at some moment of a time.
+func bounds(all []wanted, from, to time.Time) (least, most int) {
+	least = math.MaxInt
+	for i, w := range all {
+		if !w.from.After(to) && (i+1 == len(all) || !all[i+1].from.Before(from)) {
 			least, most = min(least, w.n), max(most, w.n)
 		}
 	}
+	return least, most
+}
+
+// bounds are the fewest and the most Pods that it was to have at some moment of a time, give or take what users have done meanwhile.
+func (s *replicaSet) bounds(from, to time.Time) (least, most int) {
+	least, most = bounds(s.wanted, from, to)
 	for _, at := range s.users {
 		if !at.Before(from) && !at.After(to) {
 			least, most = least-1, most+1

@@ -23,6 +23,8 @@ type workload struct {
 	// not made: that is no error.
 	deeds []deed
 	do    func(ctx context.Context, w *World, s step) error
+	// tend does what has to be done each minute from then on, nil for nothing.
+	tend func(ctx context.Context, w *World) error
 	// look adds to what users see of the world an object, by its uid and name all that were looked at before.
 	look func(seen map[string]any, resource string, object *unstructured.Unstructured, names map[types.UID]string)
 	// judge looks for what is promised of these rules.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,6 +73,31 @@ func (w *World) pass(d time.Duration) { w.serve(time.After(d+13*time.Microsecond
 
 // passRequests lets some requests be carried, or a second go by if there are fewer: what comes next comes between two that belong together.
 func (w *World) passRequests(n int) { w.serve(time.After(time.Second), n) }
+
+// How long a world is left alone in the end: for what was disturbed to be put right, and for nothing to be done any more. A watch that has
+// stalled is given up after two minutes, and the next one may stall, too; what failed is tried again within five.
+const (
+	settling = 15 * time.Minute
+	quiet    = 5 * time.Minute
+
+	longestBackOff = 5 * time.Minute
+)
+
+// settle lets the world be, but for what has to be done in it each minute: for longer than a back-off since a request went wrong.
+func (w *World) settle(ctx context.Context) error {
+	for left := settling; left > 0; left -= time.Minute {
+		since := len(w.history.all)
+		if w.pass(time.Minute); w.workload.tend != nil {
+			if err := w.workload.tend(ctx, w); err != nil {
+				return err
+			}
+		}
+		if slices.ContainsFunc(w.history.all[since:], func(r *request) bool { return r.fault != "" && !strings.Contains(r.query, "watch=true") }) {
+			left = max(left, longestBackOff+2*time.Minute)
+		}
+	}
+	return nil
+}
 
 // place is where a replica runs. What ends is started again, as a kubelet does.
 type place struct {

@@ -118,11 +118,14 @@ func ruleSets(t *testing.T) (out []*apiextensionsv1.CustomResourceDefinition) {
 // workloads are all that there are.
 func workloads(t *testing.T) []*workload {
 	t.Helper()
-	text, err := os.ReadFile("../../examples/rules/replicaset/replicaset.yaml")
-	if err != nil {
-		t.Fatal(err)
+	example := func(name string) string {
+		text, err := os.ReadFile("../../examples/rules/" + name + "/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
-	return []*workload{children(load(t)), replicaSets(load(t), string(text))}
+	return []*workload{children(load(t)), replicaSets(load(t), example("replicaset")), jobsOf(load(t), example("job"))}
 }
 
 // of is the workload of a seed.
@@ -158,13 +161,6 @@ func play(t *testing.T, server *apiserver.Server, of *workload, p plan) (wrong, 
 	})
 	return wrong, transcript, requests
 }
-
-// How long a world is left alone in the end: for what was disturbed to be put right, and for nothing to be done any more. A watch that has
-// stalled is given up after two minutes, and the next one may stall, too; what failed is tried again within five.
-const (
-	settling = 15 * time.Minute
-	quiet    = 5 * time.Minute
-)
 
 // live lives a world, in the way that a record has if there is one.
 func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record []*request) *World {
@@ -208,7 +204,7 @@ func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record [
 			w.pass(s.then)
 		}
 	}
-	w.pass(settling)
+	do(w.settle(t.Context()))
 	w.rested = len(w.history.all)
 	w.pass(quiet)
 	w.state, err = w.look(t.Context())
@@ -240,7 +236,7 @@ func calm(t *testing.T, server *apiserver.Server, of *workload, p plan) *World {
 		}
 	}
 	do(w.run(t.Context(), 1))
-	w.pass(settling)
+	do(w.settle(t.Context()))
 	w.state, err = w.look(t.Context())
 	do(err)
 	w.end()
