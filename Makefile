@@ -25,8 +25,10 @@ export GORACE ?= atexit_sleep_ms=0
 # The tests that start bin/cluster.
 E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/... ./test/parity/... ./test/tenants/...
 
-# The tests that run without the race detector.
-PLAIN := ./pkg/rules/editor ./pkg/rules/expression ./pkg/rules/expression/function ./test/corpus ./test/hostile ./test/mutation
+# The tests that run without the race detector, and those of their tests that run with it, too: several goroutines share something there.
+PLAIN  := ./pkg/api/v1alpha1 ./pkg/engine/live ./pkg/plan ./pkg/rules ./pkg/rules/editor ./pkg/rules/expression ./pkg/rules/expression/function \
+	./pkg/rules/lint ./pkg/simulate ./test/corpus ./test/docs ./test/floors ./test/hostile ./test/mutation
+SHARED := -run '^(TestConcurrentUse|TestReadsEnd|TestRun)$$' ./pkg/engine/live ./pkg/rules/expression ./pkg/simulate
 
 .PHONY: help build operator cluster test test-long simulate simulate-mends examples unit e2e e2e-controlplane e2e-differential e2e-engine e2e-parity e2e-tenants bench bench-cluster bench-quick scorecard parity fuzz demo demo-notice terminal lint fix verify generate clean
 
@@ -50,11 +52,11 @@ bin/cluster: $(CLUSTER_SOURCES)
 test: ## Run all tests: unit, golden and end-to-end
 	@begin=$$(date +%s); $(MAKE) unit e2e && echo $$(($$(date +%s) - begin)) >bin/test-seconds
 
-# What is in PLAIN runs thousands of cases in one goroutine, where the detector finds nothing and takes five times as
-# long; what several goroutines share there is run with it. The flag is that of make build, whose packages are compiled.
+# What is in PLAIN runs thousands of cases in one goroutine, where the detector finds nothing and takes five to twenty times as long. The flag
+# is that of make build, whose packages are compiled.
 unit: ## Run the tests that need no control plane
 	go test $(RACE) $$(go list ./... | grep -vxF "$$(go list $(E2E) $(PLAIN))")
-	go test $(RACE) -run '^TestConcurrentUse$$' ./pkg/rules/expression
+	go test $(RACE) $(SHARED)
 	go test $(RACE) -tags operator ./cmd/dyncontroller
 	go test -trimpath $(PLAIN)
 	cd test/cluster && go test $(RACE) ./internal/... ./progress/...
