@@ -27,10 +27,6 @@ var mended = []struct{ name, without, file, is, was string }{
 		"pkg/engine/verifier.go", "if !o.Irreversible() && (!v.elected || v.hasTakenOver(o.Reads)) {", "if true {",
 	},
 	{
-		"engine/finalizers", "A finalizer of another client is taken off by what a cache showed once.",
-		"pkg/plan/plan.go", "slices.ContainsFunc(o.Changes, Change.takesFinalizer)", "false",
-	},
-	{
 		"engine/takeover", "A new leader goes on counting from what its cache has yet to see.",
 		"pkg/engine/verifier.go", "(!v.elected || v.hasTakenOver(o.Reads))", "true",
 	},
