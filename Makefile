@@ -102,8 +102,8 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 SEEDS ?= 10000
 FROM ?= 1
 
-simulate: ## Live SEEDS worlds (10000): the whole program in virtual time, between faults; then kill it at each request of 8 worlds, and live the smallest in all orders
-	go test -count=1 -timeout 0 -v ./test/worlds -run '^(TestWorlds|TestCrashSweep|TestExhaustive|TestReplay)$$' -worlds $(SEEDS) -seed $(FROM) -sweeps 8 -depth 1 -replays 20
+simulate: ## Live SEEDS worlds (10000): the whole program in virtual time, between faults; then kill it at each request of 12 worlds, and live the smallest in all orders
+	go test -count=1 -timeout 0 -v ./test/worlds -run '^(TestWorlds|TestCrashSweep|TestExhaustive|TestReplay)$$' -worlds $(SEEDS) -seed $(FROM) -sweeps 12 -depth 1 -replays 20
 
 simulate-mends: ## Take mends of the program back, one by one, and look for what goes wrong in up to SEEDS worlds
 	go test -count=1 -timeout 0 -v ./test/worlds -run '^TestMends$$' -mends $(SEEDS) -seed $(FROM)

@@ -20,6 +20,7 @@ type request struct {
 	at      time.Time // when it was carried out
 	sent    time.Time // by a replica
 	as      string    // user, or the replica
+	account string    // as whose rights are used, "" for those of the process
 	method  string
 	path    string // without the query
 	query   string
@@ -76,11 +77,14 @@ func (r *request) String() string {
 
 // changes reports whether the request is to change something of the cluster. A replica may ask what it is allowed, and keep its lease.
 func (r *request) changes() bool {
-	return r.method != http.MethodGet && r.method != reload && !strings.HasPrefix(r.path, "/apis/authorization.k8s.io/") && !strings.HasPrefix(r.path, "/apis/coordination.k8s.io/")
+	return r.method != http.MethodGet && r.method != reload && r.method != moved && !strings.HasPrefix(r.path, "/apis/authorization.k8s.io/") && !strings.HasPrefix(r.path, "/apis/coordination.k8s.io/")
 }
 
 // reload is the method of what is no request: users replace the rules. The path is the number of the rules.
 const reload = "RELOAD"
+
+// moved is the same of a set object that is to act as another account, which is the path.
+const moved = "MOVE"
 
 // stored reports whether it has changed something.
 func (r *request) stored() bool { return r.changes() && r.arrived && r.code < 300 }
@@ -112,6 +116,7 @@ func (h *history) String() string {
 func (h *history) begin(as string, r *http.Request) *request {
 	one := h.note(as, r.Method, r.URL.Path)
 	one.query = r.URL.RawQuery
+	one.account = strings.TrimPrefix(r.Header.Get("Impersonate-User"), "system:serviceaccount:shop:")
 	if r.Body != nil && as != user && one.changes() {
 		body, _ := io.ReadAll(r.Body) // It is in memory.
 		r.Body, one.body = io.NopCloser(bytes.NewReader(body)), string(body)

@@ -87,6 +87,7 @@ func judge(w, calm *World) string {
 		o.accuse("in the quiet time: %s", r)
 	}
 	o.oneLeader()
+	o.oneAccount()
 	o.leased()
 	o.recorded()
 	o.guarded()

@@ -40,6 +40,7 @@ const (
 	compact deed = "compact" // what can be watched
 	replace deed = "replace" // the rules
 	seize   deed = "seize"   // the lease, as by hand
+	move    deed = "move"    // the set object to another ServiceAccount
 )
 
 // follows is what often comes next: users undo what they did, and a replica in trouble is started again.
@@ -51,7 +52,10 @@ func drawn(seed uint64, of *workload) plan {
 	p := plan{seed: seed, replicas: one(lots, []int{1, 1, 3})}
 	deeds := slices.Concat(of.deeds, of.deeds, []deed{crash, restart, restart, freeze, trouble, trouble, trouble, compact, replace})
 	if p.replicas > 1 {
-		deeds = append(deeds, seize)
+		deeds = append(deeds, seize, restart, restart)
+	}
+	if p.inCluster = lots.IntN(8) == 0; p.inCluster {
+		deeds = append(deeds, move, move)
 	}
 	delays := one(lots, [][]time.Duration{
 		{0, 0, 10 * time.Millisecond, time.Second, 10 * time.Second, time.Minute},
@@ -76,7 +80,6 @@ func drawn(seed uint64, of *workload) plan {
 	for replica := range p.replicas + 2 {
 		p.disturbances = append(p.disturbances, drawnDisturbances(lots, replica, of)...)
 	}
-	p.inCluster = lots.IntN(8) == 0
 	return p
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 )
 
-// The rules of a world are in a file that all replicas have, or a set object in the cluster, which acts as the ServiceAccount bot.
+// The rules of a world are in a file that all replicas have, or a set object in the cluster, which acts as one of two ServiceAccounts.
 
 var serviceaccounts = apischema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 
@@ -32,7 +32,7 @@ func (w *World) ruleSet(text string) (*unstructured.Unstructured, dynamic.Resour
 		return nil, nil, fmt.Errorf("reading rules: %w", err)
 	}
 	spec, _ := object.Object["spec"].(map[string]any)
-	spec["serviceAccountName"] = "bot"
+	spec["serviceAccountName"] = w.account
 	if object.GetKind() == "RuleSet" {
 		return object, w.user.Resource(v1alpha1.RuleSets()).Namespace("shop"), nil
 	}
@@ -40,8 +40,21 @@ func (w *World) ruleSet(text string) (*unstructured.Unstructured, dynamic.Resour
 	return object, w.user.Resource(v1alpha1.ClusterRuleSets()), nil
 }
 
+var accounts = []string{"bot", "other"}
+
+// move has users have the rules act as one of the accounts.
+func (w *World) move(ctx context.Context, number int) error {
+	if !w.inCluster {
+		return nil
+	}
+	w.account = accounts[number%len(accounts)]
+	w.history.note(user, moved, w.account)
+	return w.publish(ctx, w.published)
+}
+
 // publish has users put the rules of a number into the cluster.
 func (w *World) publish(ctx context.Context, number int) error {
+	w.published = number
 	object, sets, err := w.ruleSet(w.workload.texts[number])
 	if err != nil {
 		return err
@@ -52,9 +65,11 @@ func (w *World) publish(ctx context.Context, number int) error {
 		_, err = sets.Update(ctx, before, metav1.UpdateOptions{FieldManager: "user"})
 		return err //nolint:wrapcheck // See merge.
 	}
-	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "bot"}}}
-	if _, err := w.user.Resource(serviceaccounts).Namespace("shop").Create(ctx, account, metav1.CreateOptions{FieldManager: "user"}); err != nil {
-		return err //nolint:wrapcheck // See merge.
+	for _, name := range accounts {
+		account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": name}}}
+		if _, err := w.user.Resource(serviceaccounts).Namespace("shop").Create(ctx, account, metav1.CreateOptions{FieldManager: "user"}); err != nil {
+			return err //nolint:wrapcheck // See merge.
+		}
 	}
 	_, err = sets.Create(ctx, object, metav1.CreateOptions{FieldManager: "user"})
 	return err //nolint:wrapcheck // See merge.
@@ -84,6 +99,22 @@ func (n *news) note(r *request) {
 // late reports whether a request may be by the rules before those that are in effect.
 func (n *news) late(r *request) bool {
 	return n.generation > 1 && (n.heard[r.as].IsZero() || r.sent.Sub(n.heard[r.as]) < longestAttempt)
+}
+
+// oneAccount holds that a set object that is moved to another account does nothing as the one before, once it has done something as the new one.
+func (o *oracle) oneAccount() {
+	now, began := accounts[0], false
+	for _, r := range o.all {
+		switch as := r.account; {
+		case r.method == moved:
+			began, now = began && now == r.path, r.path
+		case as == "" || !r.stored():
+		case as == now:
+			began = true
+		case began:
+			o.accuse("done as %s, and the set had acted as %s: %s", as, now, r)
+		}
+	}
 }
 
 // known are the schemas that replicas compile set objects by.

@@ -30,7 +30,9 @@ type World struct {
 	workload     *workload
 	user         dynamic.Interface // of users, whom nothing disturbs
 	disturbances []disturbance
-	inCluster    bool // see plan
+	inCluster    bool   // see plan
+	account      string // that a set object is to act as
+	published    int    // which rules are its own
 	places       []*place
 	rested       int            // how many requests there were when there was nothing to do any more
 	state        map[string]any // in the end, see look
@@ -46,7 +48,7 @@ func newWorld(server *apiserver.Server, of *workload, choose func(n int) int, di
 		network: &network{
 			server: server, stored: storage.NewWorld(clock.RealClock{}), history: &history{}, choose: choose, asked: make(chan struct{}, 1),
 		},
-		workload: of, set: of.sets[0], disturbances: disturbances,
+		workload: of, set: of.sets[0], account: accounts[0], disturbances: disturbances,
 	}
 	w.stored.Remember()
 	own := http.RoundTripper(roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -128,6 +128,15 @@ func workloads(t *testing.T) []*workload {
 	return []*workload{children(load(t)), replicaSets(load(t), example("replicaset")), jobsOf(load(t), example("job"))}
 }
 
+func byName(t *testing.T) map[string]*workload {
+	t.Helper()
+	out := map[string]*workload{}
+	for _, one := range workloads(t) {
+		out[one.name] = one
+	}
+	return out
+}
+
 // of is the workload of a seed.
 func of(all []*workload, seed uint64) *workload { return all[seed%uint64(len(all))] }
 
@@ -195,6 +204,8 @@ func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record [
 			w.stored.Compact()
 		case replace:
 			do(w.replace(t.Context(), s.value))
+		case move:
+			do(w.move(t.Context(), s.value))
 		default:
 			do(w.do(t.Context(), s))
 		}
@@ -231,6 +242,8 @@ func calm(t *testing.T, server *apiserver.Server, of *workload, p plan) *World {
 		case crash, restart, freeze, trouble, seize, compact: // Nothing of that.
 		case replace:
 			do(w.replace(t.Context(), s.value))
+		case move:
+			do(w.move(t.Context(), s.value))
 		default:
 			do(w.do(t.Context(), s))
 		}

@@ -1,0 +1,54 @@
+package worlds
+
+import (
+	"testing"
+	"time"
+)
+
+// found are plans that went wrong, as small as they could be made.
+var found = []struct {
+	reason, workload string
+	plan
+}{
+	{
+		"The second leader had seen that a Pod was deleted, and told so in the status. The third one did not have that Pod in its cache yet, and counted it twice.",
+		"jobs", plan{
+			seed: 1308, replicas: 3,
+			steps: []step{
+				{deed: succeed, name: "c", value: 3, then: 3 * time.Second},
+				{deed: create, name: "a", value: 3, requests: 6},
+				{deed: restart, name: "a", value: 4, requests: 1},
+				{deed: create, name: "b", then: time.Second},
+				{deed: kill, name: "b", value: 1, requests: 1},
+				{deed: restart, name: "a", value: 10, then: 3 * time.Second},
+			},
+			disturbances: []disturbance{{replica: 0, of: watches, resource: pods.Resource, from: 1, to: forever, fault: Lagging, by: 18 * time.Second}},
+		},
+	},
+	{
+		"The third leader had no Job in its cache yet, and let go of Pods as of Jobs that are gone, so they were not counted.",
+		"jobs", plan{
+			seed: 1308, replicas: 3,
+			steps: []step{
+				{deed: succeed, name: "c", value: 3, then: 3 * time.Second},
+				{deed: create, name: "a", value: 3, requests: 6},
+				{deed: restart, name: "a", value: 4, requests: 1},
+				{deed: create, name: "b", then: time.Second},
+				{deed: restart, name: "a", value: 10, then: 3 * time.Second},
+			},
+			disturbances: []disturbance{{replica: 0, of: watches, resource: jobs.Resource, from: 1, to: forever, fault: Lagging, by: 8 * time.Second}},
+		},
+	},
+}
+
+// TestFound lives the worlds that went wrong. Each is lived several times, since the Go runtime draws lots, too.
+func TestFound(t *testing.T) {
+	server, named := newServer(t), byName(t)
+	for _, f := range found {
+		for range 5 {
+			if wrong, transcript, _ := play(t, server, named[f.workload], f.plan); wrong != "" {
+				t.Fatalf("%s\n%s\n%s\nthe requests:\n%s\nagain: %s", f.reason, wrong, f.plan, transcript, "go test ./test/worlds -run TestFound")
+			}
+		}
+	}
+}
