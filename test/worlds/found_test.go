@@ -12,7 +12,8 @@ var found = []struct {
 }{
 	{
 		"The second leader had seen that a Pod was deleted, and told so in the status. The third one did not have that Pod in its cache yet, and counted it twice.",
-		"jobs", plan{
+		"jobs",
+		plan{
 			seed: 1308, replicas: 3,
 			steps: []step{
 				{deed: succeed, name: "c", value: 3, then: 3 * time.Second},
@@ -27,7 +28,8 @@ var found = []struct {
 	},
 	{
 		"The third leader had no Job in its cache yet, and let go of Pods as of Jobs that are gone, so they were not counted.",
-		"jobs", plan{
+		"jobs",
+		plan{
 			seed: 1308, replicas: 3,
 			steps: []step{
 				{deed: succeed, name: "c", value: 3, then: 3 * time.Second},
