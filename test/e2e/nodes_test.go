@@ -42,12 +42,11 @@ type nodes struct {
 
 // life is what became of a Pod.
 type life struct {
-	pod     *unstructured.Unstructured // as it was last
-	owner   types.UID                  // its controller when it was made
-	gone    bool
-	ended   string // the phase in which the nodes, or the test, have ended it
-	removed bool   // the test has deleted it
-	said    string // what the nodes did last, so that they do it once
+	pod   *unstructured.Unstructured // as it was last
+	owner types.UID                  // its controller when it was made
+	gone  bool
+	ended string // the phase in which the nodes, or the test, have ended it
+	said  string // what the nodes did last, so that they do it once
 }
 
 // active is a Pod that neither has ended nor is terminating.
@@ -214,19 +213,9 @@ func (n *nodes) say(ctx context.Context, name, phase string) error {
 	return err
 }
 
-// end has a Pod end in a phase.
-func (n *nodes) end(t *testing.T, pod *unstructured.Unstructured, phase string) {
-	t.Helper()
-	n.change(pod, func(l *life) { l.ended = phase })
-	if err := n.say(t.Context(), pod.GetName(), phase); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // remove deletes a Pod as somebody would.
 func (n *nodes) remove(t *testing.T, pod *unstructured.Unstructured) {
 	t.Helper()
-	n.change(pod, func(l *life) { l.removed = true })
 	if err := n.pods.Delete(t.Context(), pod.GetName(), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -235,33 +224,6 @@ func (n *nodes) remove(t *testing.T, pod *unstructured.Unstructured) {
 // of are the Pods that were ever made for an owner.
 func (n *nodes) of(owner types.UID) []life {
 	return n.some(func(l *life) bool { return l.owner == owner })
-}
-
-// String is for messages of tests.
-func (l life) String() string {
-	return fmt.Sprintf("%s: made %s, gone %t, deleted by the test %t, ended %q, active %t, finalizers %q", l.pod.GetName(),
-		l.pod.GetCreationTimestamp().UTC().Format(time.TimeOnly), l.gone, l.removed, l.ended, l.active(), l.pod.GetFinalizers())
-}
-
-// upToDate reports whether the nodes have seen all that there is.
-func (n *nodes) upToDate(t *testing.T) bool {
-	t.Helper()
-	list, err := n.pods.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	there := 0
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, one := range n.lives {
-		if !one.gone {
-			there++
-		}
-	}
-	return there == len(list.Items) && !slices.ContainsFunc(list.Items, func(pod unstructured.Unstructured) bool {
-		one := n.lives[pod.GetUID()]
-		return one == nil || one.pod.GetResourceVersion() != pod.GetResourceVersion()
-	})
 }
 
 // gone takes it for success that there is nothing left to do it to.
