@@ -27,8 +27,8 @@ E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2
 
 # The tests that run without the race detector, and those of their tests that run with it, too: several goroutines share something there.
 PLAIN  := ./pkg/api/v1alpha1 ./pkg/engine/live ./pkg/plan ./pkg/rules ./pkg/rules/editor ./pkg/rules/expression ./pkg/rules/expression/function \
-	./pkg/rules/lint ./pkg/simulate ./test/corpus ./test/docs ./test/floors ./test/hostile ./test/mutation
-SHARED := -run '^(TestConcurrentUse|TestReadsEnd|TestRun)$$' ./pkg/engine/live ./pkg/rules/expression ./pkg/simulate
+	./pkg/rules/lint ./pkg/simulate ./test/corpus ./test/docs ./test/floors ./test/hostile ./test/mutation ./test/worlds
+SHARED := -run '^(TestConcurrentUse|TestReadsEnd|TestRun|TestWorlds)$$' ./pkg/engine/live ./pkg/rules/expression ./pkg/simulate ./test/worlds
 
 .PHONY: help build operator cluster test test-long simulate simulate-mends examples unit e2e e2e-controlplane e2e-differential e2e-engine e2e-parity e2e-tenants bench bench-cluster bench-quick scorecard parity fuzz demo demo-notice terminal lint fix verify generate clean
 

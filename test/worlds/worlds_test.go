@@ -32,7 +32,7 @@ var (
 	worlds  = flag.Int("worlds", 30, "how many worlds TestWorlds lives")
 	seed    = flag.Uint64("seed", 1, "of the first one; the next ones count on")
 	shrinks = flag.Bool("shrinks", true, "look for the smallest plan that goes wrong")
-	replays = flag.Int("replays", 4, "how many worlds TestReplay lives again")
+	replays = flag.Int("replays", 4, "how many worlds TestReplay lives again: those of the crash sweep, then drawn ones")
 )
 
 // TestMain has client-go not pause between the errors of all informers: a pause since an error of another virtual clock does not end.
@@ -265,12 +265,17 @@ func lots(seed uint64) {
 // TestReplay holds that a world goes the way of its record: the Go runtime draws by lot which of two timers of one moment is first, and in which
 // order a map is visited, so the seed alone does not say in which order requests come.
 func TestReplay(t *testing.T) {
-	server, workload := newServer(t), children(load(t))
+	server, named := newServer(t), byName(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	again, worlds := 0, 0
 	for n := range uint64(*replays) {
+		workload := named["children"]
 		p := drawn(*seed+n, workload)
 		p.inCluster = false // Servers of custom resources are for one bubble.
+		if n < uint64(len(swept)) {
+			p, workload = swept[n].plan, named[swept[n].workload]
+			p.seed = n
+		}
 		var record *history
 		lots(n)
 		synctest.Test(t, func(t *testing.T) { record = live(t, server, workload, p, nil).history })
@@ -282,7 +287,7 @@ func TestReplay(t *testing.T) {
 			if diff := cmp.Diff(strings.Split(record.String(), "\n"), strings.Split(w.history.String(), "\n")); diff == "" {
 				again++
 			} else {
-				t.Logf("seed %d left its record (-record +now):\n%.1000s", p.seed, diff)
+				t.Logf("world %d left its record (-record +now):\n%.1000s", n+1, diff)
 			}
 		}
 	}
