@@ -48,8 +48,8 @@ type cluster struct {
 	clock  clock.WithTicker
 	began  time.Time // when somebody began to work on what is queued; for those who work
 
-	elected   bool     // another process may have worked until then
-	takenOver sync.Map // the caches that show what it had written, by informer.Key
+	elected   bool     // another process may have worked until this one began
+	takenOver sync.Map // the caches that have shown what that process had written, by informer.Key
 }
 
 // observe collects what the synced caches know of an object. Where several hold it,
@@ -223,8 +223,9 @@ func (c *cluster) fresh(cache informer.Key) (at time.Time, fresh bool) {
 	return at, fresh && !at.Before(c.began) && c.age(at) < informer.MaxStaleness-timeToSend
 }
 
-// hasTakenOver reports whether the caches that have the answers to questions have ever shown all that the leader before had written. Until then,
-// a patch that counts on from what it had counted would count again.
+// hasTakenOver reports whether the caches that have the answers to questions have shown, at some moment since this engine began, all that the
+// leader before had written. Until then, a patch that adds to a number of that leader would add the same twice. The second caller has the version
+// of a cache requested, see [Caches.Fresh].
 func (c *cluster) hasTakenOver(reads []plan.Read) bool {
 	for _, q := range reads {
 		for _, cache := range q.From {

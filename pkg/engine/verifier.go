@@ -45,7 +45,7 @@ type verifier struct {
 // confirm reads live what an operation was decided by, where it cannot be taken back. It returns the answer instead of sending
 // the operation, or nil.
 func (v *verifier) confirm(ctx context.Context, o plan.Operation) *write.Result {
-	for _, q := range o.Confirm {
+	for _, q := range o.ToConfirm() {
 		live, err := v.live.Read(ctx, q)
 		if err != nil {
 			return unconfirmed(fmt.Errorf("confirming what %s of %s was decided by: %w", o.Type, o.Target, err))

@@ -224,6 +224,7 @@ func (b builder) build(joined batch, object *draftedObject, known Marks) (*Opera
 	operation := &Operation{
 		Target: first.Target, Subresource: first.Subresource, Type: first.request(), Manager: first.manager(),
 		Confirm: joined.reads(func(w Wish) []Read { return w.Confirm }), Reads: joined.reads(func(w Wish) []Read { return w.Reads }),
+		Missed: joined.reads(func(w Wish) []Read { return w.Missed }),
 	}
 	var failed []Decision
 	switch operation.Type {
@@ -240,9 +241,6 @@ func (b builder) build(joined batch, object *draftedObject, known Marks) (*Opera
 	}
 	if len(operation.Rules) == 0 {
 		return nil, failed
-	}
-	if missed := joined.reads(func(w Wish) []Read { return w.Missed }); len(missed) > 0 && operation.Irreversible() {
-		operation.Confirm = Distinct(slices.Concat(operation.Confirm, missed))
 	}
 	return operation, failed
 }

@@ -138,13 +138,11 @@ type Operation struct {
 	// Predicted is the object after the operation, as far as it can be known
 	// without the server: no admission, and no defaults of a new object. It is nil for Delete.
 	Predicted map[string]any
-	// Confirm are the look-ups of the snapshot that a live read must confirm
-	// before the operation is sent. If it is irreversible, those are among them of which nothing was found by name.
-	Confirm []Read
-	// Reads are the look-ups that the rules may have decided by.
-	Reads   []Read
-	Unseen  *Unseen // as of a [Wish]
-	Derived Derived // of the target
+	Confirm   []Read // see ToConfirm
+	// Reads are the look-ups that the rules may have decided by, and Missed those of them by name that found nothing.
+	Reads, Missed []Read
+	Unseen        *Unseen // as of a [Wish]
+	Derived       Derived // of the target
 }
 
 // Orphans reports whether the manager gives up fields that are to stay: it lets go of them before it applies the rest.
@@ -153,6 +151,15 @@ func (o Operation) Orphans() bool { return o.GivesUp && o.Release == OrphanField
 // Irreversible reports whether the operation cannot be undone: it makes or deletes its target, or takes a finalizer off it, which may be its end.
 func (o Operation) Irreversible() bool {
 	return o.Type == Create || o.Type == Delete || o.Target.UID == "" || slices.ContainsFunc(o.Changes, Change.takesFinalizer)
+}
+
+// ToConfirm are the look-ups of the snapshot that a live read must confirm before the operation is sent. If it is irreversible, they include
+// those by name that found nothing.
+func (o Operation) ToConfirm() []Read {
+	if len(o.Missed) == 0 || !o.Irreversible() {
+		return o.Confirm
+	}
+	return Distinct(slices.Concat(o.Confirm, o.Missed))
 }
 
 // Part is what an operation carries out of a rule: its actions First to Last, or some of them, numbered as of a [Wish]. Those that

@@ -55,7 +55,7 @@ func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.P
 	reads := slices.Concat(r.selections, r.Related())
 	n.add(reads, "list", "watch")
 	n.add(r.selections, "get") // To be certain that an object is gone, for whichever rule.
-	final := r.holds()
+	writes := r.holds()
 	if r.letsGo() { // To put finalizers on, to find objects that left the selection with one, and to take them off, or to restore them.
 		n.add(r.selections, "patch")
 		n.add(r.Everything(), "list")
@@ -63,7 +63,7 @@ func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.P
 	if !r.Suspended() && !r.Audited() {
 		for _, step := range r.effects().steps {
 			for _, request := range step.Requests {
-				final = final || request.Resource == request.About && (request.Name == "create" || request.Name == "delete")
+				writes = writes || request.Resource == request.About && request.Writes()
 				n.send(request, reads)
 			}
 		}
@@ -77,7 +77,7 @@ func (r *Rule) needs(kinds map[schema.GroupVersionResource]plan.Kind) map[plan.P
 		}
 	}
 	for _, related := range r.names.Related() {
-		if final && related.ByName() { // It is read once more before something is made or deleted, or a finalizer is taken off.
+		if writes && related.ByName() { // It is read once more before what cannot be undone, and by a new leader before any write.
 			n.add(related.Declaration().Selections, "get")
 		}
 	}

@@ -74,16 +74,22 @@ func TestNeeds(t *testing.T) {
 			[]string{"get,list,patch,watch nodes cluster-wide", "list,watch pods cluster-wide"},
 		},
 		"named": {
-			"What a cache does not have is asked for once more by its name", `watch: nodes, with: {a: {resource: configmaps, name: a, namespace: a}, b: {resource: here, all: true, namespace: a}}, when: a == nil && len(b) == 0, actions: [{delete: {}}]`,
+			"What a cache does not have is asked for once more by its name before anything is deleted", `watch: nodes, with: {a: {resource: configmaps, name: a, namespace: a}, b: {resource: here, all: true, namespace: a}}, when: a == nil && len(b) == 0, actions: [{delete: {}}]`,
 			[]string{
 				"get,list,watch configmaps in namespace a", "delete,get,list,watch nodes cluster-wide",
 				"list,watch pods in namespace a", "list,watch pods in namespace b",
 			},
 		},
-		"named, and nothing final": {
-			"where that cannot be taken back.", `watch: nodes, with: {a: {resource: configmaps, name: a, namespace: a}}, when: a == nil, actions: [` + merge + `, ` + event + `]`,
+		"named, and patched": {
+			"or lets go of, and by a new leader before any write.", `watch: nodes, with: {a: {resource: configmaps, name: a, namespace: a}}, when: a == nil, actions: [` + merge + `, ` + event + `]`,
 			[]string{
-				"list,watch configmaps in namespace a", "get,list,patch,watch nodes cluster-wide", "create,get,update events.events.k8s.io in namespace default",
+				"get,list,watch configmaps in namespace a", "get,list,patch,watch nodes cluster-wide", "create,get,update events.events.k8s.io in namespace default",
+			},
+		},
+		"named, and told": {
+			"Nothing is written.", `watch: nodes, with: {a: {resource: configmaps, name: a, namespace: a}}, when: a == nil, actions: [` + event + `]`,
+			[]string{
+				"list,watch configmaps in namespace a", "get,list,watch nodes cluster-wide", "create,get,update events.events.k8s.io in namespace default",
 			},
 		},
 		"own target": {

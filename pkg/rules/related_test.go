@@ -146,7 +146,7 @@ func TestConfirm(t *testing.T) {
 			var got []string
 			for _, o := range p.Operations {
 				line := string(o.Type)
-				for _, read := range o.Confirm {
+				for _, read := range o.ToConfirm() {
 					line += " confirms " + strings.Join(read.Names, ",")
 				}
 				got = append(got, line)

@@ -28,7 +28,7 @@ func TestPruneConfirms(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, o := range s.evaluate(t).Operations {
-		for _, read := range o.Confirm {
+		for _, read := range o.ToConfirm() {
 			got[o.Target.Name] += fmt.Sprint(o.Type, read.Names)
 		}
 	}

@@ -150,7 +150,7 @@ func toldOperation(t *testing.T, o plan.Operation) string {
 		t.Fatal(err)
 	}
 	text := fmt.Sprintf("%s %s %s", o.Type, o.Target, body)
-	for _, read := range o.Confirm {
+	for _, read := range o.ToConfirm() {
 		text += " if there is no " + strings.Join(read.Names, ",")
 	}
 	if o.Unseen != nil {

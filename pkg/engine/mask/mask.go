@@ -197,7 +197,7 @@ func Operation(values *redact.Values, o plan.Operation) plan.Operation {
 	out := o
 	out.Target.Namespace, out.Target.Name = name("namespace", o.Target.Namespace), name("name", o.Target.Name)
 	out.Body = values.Body(o.Target.IsSecret(), o.Derived.Hide(o.Body, values.Whole))
-	out.Predicted, out.Unseen, out.Confirm, out.Reads = nil, nil, nil, nil
+	out.Predicted, out.Unseen, out.Confirm, out.Reads, out.Missed = nil, nil, nil, nil, nil
 	out.Changes = slices.Clone(o.Changes)
 	for i := range out.Changes {
 		change := &out.Changes[i]

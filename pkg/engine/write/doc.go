@@ -14,7 +14,7 @@
 // carried out, and the engine decides what to do. An operation is one request. Only
 // an apply that leaves fields behind has a patch before it, which gives them up.
 //
-// Look-ups that an operation wants confirmed ([plan.Operation.Confirm]) are confirmed by the engine.
+// Look-ups that an operation wants confirmed ([plan.Operation.ToConfirm]) are confirmed by the engine.
 //
 // A dry run is another writer, not a branch in this one: see [Client.DryRun]
 // and [ClientDryRun].
