@@ -25,7 +25,7 @@ export GORACE ?= atexit_sleep_ms=0
 # The tests that start bin/cluster.
 E2E := ./test/controlplane/... ./test/demo/... ./test/differential/... ./test/e2e/... ./test/parity/... ./test/tenants/...
 
-# The tests that run without the race detector, and those of their tests that run with it, too: several goroutines share something there.
+# The tests that run without the race detector. SHARED are those of them that run with it, too: in these, several goroutines share something.
 PLAIN  := ./pkg/api/v1alpha1 ./pkg/engine/live ./pkg/plan ./pkg/rules ./pkg/rules/editor ./pkg/rules/expression ./pkg/rules/expression/function \
 	./pkg/rules/lint ./pkg/simulate ./test/corpus ./test/docs ./test/floors ./test/hostile ./test/mutation ./test/worlds
 SHARED := -run '^(TestConcurrentUse|TestReadsEnd|TestRun|TestWorlds)$$' ./pkg/engine/live ./pkg/rules/expression ./pkg/simulate ./test/worlds
@@ -94,6 +94,7 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 	go test -count=4 -run '^TestPredictable$$' ./pkg/engine
 	go test $(RACE) -count=1 -timeout 120m -parallel 3 ./test/e2e -args -long -real
 	go test -trimpath -count=1 -timeout 60m ./test/mutation -run '^TestExamples$$' -args -long
+	go test -trimpath -count=1 -timeout 60m ./test/worlds -run '^TestCrashSweep$$' -args -sweeps 12
 	go test $(RACE) -count=1 -timeout 120m -parallel 3 ./test/tenants -skip '^TestHandOvers$$' -args -real
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 	go test -trimpath -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long

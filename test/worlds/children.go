@@ -224,16 +224,16 @@ const longestAttempt = time.Minute
 func (o *oracle) byThePresent() {
 	parents := o.parents()
 	o.runsByThePresent(parents)
-	of, news := map[string]*parent{}, news{}
+	of, heard := map[string]*parent{}, news{}
 	for _, r := range o.all {
-		news.note(r)
+		heard.note(r)
 		name, is := r.to(configmaps)
 		if !is || r.as == user || !r.stored() {
 			continue
 		}
 		from, to := r.sent.Add(-mostBehind), r.at
 		if r.method == http.MethodDelete {
-			if p := of[name]; p != nil && p.wanting.throughout(from, to) && !news.late(r) {
+			if p := of[name]; p != nil && p.wanting.throughout(from, to) && !heard.late(r) {
 				o.accuse("deleted, and its Deployment wanted it: %s", r)
 			}
 			continue
@@ -242,7 +242,7 @@ func (o *oracle) byThePresent() {
 		of[cmp.Or(name, r.written.Metadata.Name)] = p
 		switch {
 		case r.code != http.StatusCreated:
-		case p == nil || !p.selecting.during(from, to) || !p.wanting.during(from.Add(-longestAttempt), to) && !news.late(r):
+		case p == nil || !p.selecting.during(from, to) || !p.wanting.during(from.Add(-longestAttempt), to) && !heard.late(r):
 			o.accuse("made, and no Deployment wanted it: %s", r)
 		case !p.holding.during(from, to):
 			o.accuse("made, and its Deployment had no finalizer: %s", r)
@@ -264,12 +264,12 @@ func (o *oracle) runsByThePresent(parents map[types.UID]*parent) {
 // since the request was sent, or before. When the rules have just been replaced, the clean-up after them may come in any order.
 func (o *oracle) heldUntilClean() {
 	held, children, owner := map[types.UID]bool{}, map[string]time.Time{}, map[string]types.UID{}
-	ruled, replaced, news := true, time.Time{}, news{}
+	ruled, replaced, heard := true, time.Time{}, news{}
 	for _, r := range o.all {
 		if r.method == reload {
 			ruled, replaced = r.path == "0", r.at
 		}
-		if news.note(r); !r.stored() {
+		if heard.note(r); !r.stored() {
 			continue
 		}
 		metadata := r.written.Metadata
@@ -283,7 +283,7 @@ func (o *oracle) heldUntilClean() {
 		}
 		letGo := held[metadata.UID] && len(metadata.Finalizers) == 0
 		held[metadata.UID] = len(metadata.Finalizers) > 0
-		if !letGo || r.as == user || metadata.DeletedAt == nil || !ruled || r.sent.Sub(replaced) < longestAttempt || news.late(r) {
+		if !letGo || r.as == user || metadata.DeletedAt == nil || !ruled || r.sent.Sub(replaced) < longestAttempt || heard.late(r) {
 			continue
 		}
 		for name, made := range children {

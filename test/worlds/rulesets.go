@@ -78,36 +78,52 @@ func (w *World) publish(ctx context.Context, number int) error {
 // toSets reports whether the request is to set objects, or their status.
 func (r *request) toSets() bool { return strings.Contains(r.path, "/apis/"+v1alpha1.Group+"/") }
 
-// news is which processes have heard that the rules were replaced. Rules in a file they are given at once. A set object comes by a watch, which
-// may be late: they have heard of it when they say so in its status.
+// news is which processes have heard that a set object was changed. Rules in a file they are given at once. A set object comes by a watch, which
+// may be late: those that ran by then have heard of it when they say so in its status.
 type news struct {
-	generation int64                // of the set object
-	heard      map[string]time.Time // when, by process
+	generation int64 // of the set object
+	changed    time.Time
+	began      map[string]time.Time // by process
+	heard      map[string]time.Time // by process
 }
 
 // note goes on to the next request of a history.
 func (n *news) note(r *request) {
+	if n.began == nil {
+		n.began = map[string]time.Time{}
+	}
+	if n.began[r.as].IsZero() {
+		n.began[r.as] = r.at
+	}
 	switch {
 	case !r.toSets() || !r.stored():
+	case r.as == user && r.written.Metadata.Generation > n.generation:
+		n.generation, n.changed, n.heard = r.written.Metadata.Generation, r.at, map[string]time.Time{}
 	case r.as == user:
-		n.generation, n.heard = r.written.Metadata.Generation, map[string]time.Time{}
 	case n.heard[r.as].IsZero() && r.written.Status.ObservedGeneration == n.generation:
 		n.heard[r.as] = r.at
 	}
 }
 
-// late reports whether a request may be by the rules before those that are in effect.
+// late reports whether a request may be by the set object as it was before.
 func (n *news) late(r *request) bool {
-	return n.generation > 1 && (n.heard[r.as].IsZero() || r.sent.Sub(n.heard[r.as]) < longestAttempt)
+	return n.generation > 1 && n.began[r.as].Before(n.changed) && r.sent.Sub(n.changed) < latestNews &&
+		(n.heard[r.as].IsZero() || r.sent.Sub(n.heard[r.as]) < longestAttempt)
 }
+
+// latestNews is how late a process may hear of a set object: a connection may carry nothing for three minutes, and a watch that has stalled is
+// given up after two, more than once.
+const latestNews = 10 * time.Minute
 
 // oneAccount holds that a set object that is moved to another account does nothing as the one before, once it has done something as the new one.
 func (o *oracle) oneAccount() {
-	now, began := accounts[0], false
+	now, began, heard := accounts[0], false, news{}
 	for _, r := range o.all {
+		heard.note(r)
 		switch as := r.account; {
 		case r.method == moved:
 			began, now = began && now == r.path, r.path
+		case heard.late(r): // It may not know where the set is.
 		case as == "" || !r.stored():
 		case as == now:
 			began = true

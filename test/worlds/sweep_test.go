@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var sweeps = flag.Int("sweeps", 1, "how many of the plans TestCrashSweep kills a process in, at each of its requests")
+var sweeps = flag.Int("sweeps", 3, "how many of the plans TestCrashSweep kills a process in, at each of its requests")
 
 // swept are plans in which something is under way most of the time.
 var swept = []struct {
@@ -16,6 +16,8 @@ var swept = []struct {
 	plan
 }{
 	{"children", plan{replicas: 1, steps: []step{{create, 1, "a", time.Minute, 0, nil}, {remove, 0, "a", time.Minute, 0, nil}}}},
+	{"jobs", plan{replicas: 1, steps: []step{{create, 5, "a", time.Second, 0, nil}, {succeed, 0, "a", 0, 0, nil}, {fail, 1, "a", 20 * time.Second, 0, nil}, {kill, 0, "a", 0, 0, nil}}}},
+	{"replicasets", plan{replicas: 1, steps: []step{{create, 3, "a", time.Second, 0, nil}, {scale, 1, "a", 0, 0, nil}, {kill, 0, "a", time.Second, 0, nil}, {bare, 0, "a", 0, 0, nil}}}},
 	{"children", plan{replicas: 1, steps: []step{{create, 1, "a", 0, 0, nil}, {create, 3, "b", time.Minute, 0, nil}, {scale, 0, "a", 0, 0, nil}, {spoil, 3, "b", time.Second, 0, nil}, {spoil, 0, "a", 0, 0, nil}}}},
 	{"children", plan{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0, nil}, {relabel, 3, "a", time.Minute, 0, nil}, {scale, 3, "a", time.Second, 0, nil}, {relabel, 0, "a", 0, 0, nil}}}},
 	{"children", plan{replicas: 1, steps: []step{{create, 2, "a", 10 * time.Millisecond, 0, nil}, {remove, 0, "a", 0, 0, nil}, {create, 1, "a", time.Second, 0, nil}, {remove, 0, "a", time.Minute, 0, nil}, {create, 0, "a", 0, 0, nil}}}},
@@ -23,8 +25,6 @@ var swept = []struct {
 	{"children", plan{replicas: 3, steps: []step{{create, 1, "a", time.Minute, 0, nil}, {remove, 0, "a", time.Minute, 0, nil}, {create, 1, "a", 0, 0, nil}}}},
 	{"children", plan{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0, nil}, {compact, 0, "a", 0, 0, nil}, {relabel, 3, "a", 0, 0, nil}, {compact, 0, "a", time.Second, 0, nil}, {relabel, 1, "a", 0, 0, nil}}}},
 	{"children", plan{replicas: 3, steps: []step{{create, 1, "a", time.Second, 0, nil}, {relabel, 3, "a", 0, 0, nil}, {restart, 1, "a", time.Second, 0, nil}, {remove, 0, "a", 0, 0, nil}, {create, 1, "b", 0, 0, nil}}}},
-	{"jobs", plan{replicas: 1, steps: []step{{create, 5, "a", time.Second, 0, nil}, {succeed, 0, "a", 0, 0, nil}, {fail, 1, "a", 20 * time.Second, 0, nil}, {kill, 0, "a", 0, 0, nil}}}},
-	{"replicasets", plan{replicas: 1, steps: []step{{create, 3, "a", time.Second, 0, nil}, {scale, 1, "a", 0, 0, nil}, {kill, 0, "a", time.Second, 0, nil}, {bare, 0, "a", 0, 0, nil}}}},
 	{"jobs", plan{replicas: 3, steps: []step{{create, 4, "a", time.Second, 0, nil}, {fail, 0, "a", 0, 0, nil}, {restart, 0, "a", time.Second, 0, nil}, {succeed, 0, "a", 0, 0, nil}}}},
 	{"replicasets", plan{replicas: 3, steps: []step{{create, 3, "a", 0, 0, nil}, {restart, 0, "a", time.Second, 0, nil}, {kill, 1, "a", 0, 0, nil}, {scale, 4, "a", 0, 0, nil}}}},
 }
