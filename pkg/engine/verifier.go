@@ -60,8 +60,8 @@ func (v *verifier) confirm(ctx context.Context, o plan.Operation) *write.Result 
 
 // verify makes sure that an operation is not decided by the past. The watched object, because of which another object is
 // written, and what its rules have looked up, because of which one is made or deleted, or loses a finalizer, are as the evaluation has
-// seen them, or were so less than [informer.MaxStaleness] ago: a fresh cache says so, or a live read. What is written to
-// the watched object itself is guarded by its resourceVersion.
+// seen them, or were so less than [informer.MaxStaleness] ago: a fresh cache says so, or a live read. For a new leader, that goes for what
+// its rules have looked up before anything is written. What is written to the watched object itself is guarded by its resourceVersion.
 //
 // It returns the answer instead of sending the operation, or nil and until when it may be sent.
 func (v *verifier) verify(ctx context.Context, o plan.Operation) (until time.Time, contradicted *write.Result) {
