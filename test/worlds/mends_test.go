@@ -32,7 +32,7 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"engine/watched", "Another object is written because of one as a cache showed it once.",
-		"pkg/engine/verifier.go", "if !itself && v.asked.watched != nil {", "if false {",
+		"pkg/engine/verifier.go", "if !itself && v.asked.watched != nil {", "if !itself && false {",
 	},
 	{
 		"engine/living", "Children of a parent that no cache has are deleted without a look at the API server.",
