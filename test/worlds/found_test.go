@@ -1,9 +1,18 @@
 package worlds
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
+
+// handedOver has the second leader make the Pod of a Job.
+var handedOver = slices.Clip([]step{
+	{deed: succeed, name: "c", value: 3, then: 3 * time.Second},
+	{deed: create, name: "a", value: 3, requests: 6},
+	{deed: restart, name: "a", value: 4, requests: 1},
+	{deed: create, name: "b", then: time.Second},
+})
 
 // found are plans that went wrong, as small as they could be made.
 var found = []struct {
@@ -15,14 +24,7 @@ var found = []struct {
 		"jobs",
 		plan{
 			seed: 1308, replicas: 3,
-			steps: []step{
-				{deed: succeed, name: "c", value: 3, then: 3 * time.Second},
-				{deed: create, name: "a", value: 3, requests: 6},
-				{deed: restart, name: "a", value: 4, requests: 1},
-				{deed: create, name: "b", then: time.Second},
-				{deed: kill, name: "b", value: 1, requests: 1},
-				{deed: restart, name: "a", value: 10, then: 3 * time.Second},
-			},
+			steps:        append(handedOver, step{deed: kill, name: "b", value: 1, requests: 1}, step{deed: restart, name: "a", value: 10, then: 3 * time.Second}),
 			disturbances: []disturbance{{replica: 0, of: watches, resource: pods.Resource, from: 1, to: forever, fault: Lagging, by: 18 * time.Second}},
 		},
 	},
@@ -31,13 +33,7 @@ var found = []struct {
 		"jobs",
 		plan{
 			seed: 1308, replicas: 3,
-			steps: []step{
-				{deed: succeed, name: "c", value: 3, then: 3 * time.Second},
-				{deed: create, name: "a", value: 3, requests: 6},
-				{deed: restart, name: "a", value: 4, requests: 1},
-				{deed: create, name: "b", then: time.Second},
-				{deed: restart, name: "a", value: 10, then: 3 * time.Second},
-			},
+			steps:        append(handedOver, step{deed: restart, name: "a", value: 10, then: 3 * time.Second}),
 			disturbances: []disturbance{{replica: 0, of: watches, resource: jobs.Resource, from: 1, to: forever, fault: Lagging, by: 8 * time.Second}},
 		},
 	},

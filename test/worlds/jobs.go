@@ -60,7 +60,7 @@ func changeJobs(ctx context.Context, w *World, s step) error {
 		if s.deed == kill {
 			return w.user.Resource(pods).Namespace("shop").Delete(ctx, one, metav1.DeleteOptions{}) //nolint:wrapcheck // See merge.
 		}
-		return w.finish(ctx, one, map[deed]string{succeed: "Succeeded", fail: "Failed"}[s.deed])
+		return w.tell(ctx, one, map[deed]string{succeed: `{"phase":"Succeeded"}`, fail: `{"phase":"Failed"}`}[s.deed])
 	}
 }
 
@@ -79,17 +79,17 @@ func (w *World) running(ctx context.Context, label string) (names []string, err 
 	return names, nil
 }
 
-// finish has the kubelet end a Pod.
-func (w *World) finish(ctx context.Context, name, phase string) error {
-	patch := []byte(`{"status":{"phase":"` + phase + `"}}`)
-	_, err := w.user.Resource(pods).Namespace("shop").Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubelet"}, "status")
+// tell has the kubelet patch the status of a Pod.
+func (w *World) tell(ctx context.Context, pod, status string) error {
+	patch := []byte(`{"status":` + status + `}`)
+	_, err := w.user.Resource(pods).Namespace("shop").Patch(ctx, pod, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "kubelet"}, "status")
 	return err //nolint:wrapcheck // See merge.
 }
 
 func succeedAll(ctx context.Context, w *World) error {
 	running, err := w.running(ctx, "job")
 	for _, name := range running {
-		err = cmp.Or(err, w.finish(ctx, name, "Succeeded"))
+		err = cmp.Or(err, w.tell(ctx, name, `{"phase":"Succeeded"}`))
 	}
 	return err
 }

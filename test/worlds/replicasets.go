@@ -81,8 +81,7 @@ func changePod(ctx context.Context, w *World, s step) error {
 	case release:
 		return w.merge(ctx, pods, one, `{"metadata":{"labels":{"app":null}}}`)
 	default: // ready
-		_, err = all.Patch(ctx, one, types.MergePatchType, []byte(`{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`), metav1.PatchOptions{FieldManager: "kubelet"}, "status")
-		return err //nolint:wrapcheck // See merge.
+		return w.tell(ctx, one, `{"conditions":[{"type":"Ready","status":"True"}]}`)
 	}
 }
 
