@@ -85,20 +85,22 @@ func (e *Example) File(path string) document.File {
 
 // Run runs the cases of the example with one of its files replaced.
 func (e *Example) Run(ctx context.Context, path string, data []byte) (simulate.Report, error) {
-	report, err := simulate.Run(ctx, []string{"."}, simulate.Options{Files: e.with(path, data)})
+	report, err := simulate.Run(ctx, []string{"."}, simulate.Options{Files: e.with(path, data, nil)})
 	if err != nil {
 		return report, fmt.Errorf("running the cases: %w", err)
 	}
 	return report, nil
 }
 
-// Try runs the cases of the example with a mutant in the place of a file.
+// Try runs the cases of the example with a mutant in the place of a file, until one of them catches it.
 func (e *Example) Try(ctx context.Context, path string, m Mutant) (Verdict, error) {
+	ctx, caught := context.WithCancel(ctx)
+	defer caught()
 	tests := e.tests[path]
 	if len(tests) == 0 { // They name its folder.
 		tests = []string{"."}
 	}
-	report, err := simulate.Run(ctx, tests, simulate.Options{Files: e.with(path, m.Data), Update: true})
+	report, err := simulate.Run(ctx, tests, simulate.Options{Files: e.with(path, m.Data, caught), Update: true})
 	if err != nil {
 		return Survived, fmt.Errorf("running the cases on the mutant %s: %w", m, err)
 	}
@@ -114,19 +116,25 @@ func (e *Example) Try(ctx context.Context, path string, m Mutant) (Verdict, erro
 	return verdict, nil
 }
 
-func (e *Example) with(path string, data []byte) overlay {
-	out := overlay{maps.Clone(e.files)}
+func (e *Example) with(path string, data []byte, written func()) overlay {
+	out := overlay{maps.Clone(e.files), written}
 	if path != "" {
 		out.MapFS[path] = &fstest.MapFile{Data: data}
 	}
 	return out
 }
 
-// overlay implements [simulate.Files] in memory. It forgets what is written.
-type overlay struct{ fstest.MapFS }
+// overlay implements [simulate.Files] in memory. It forgets what is written, and tells that it was.
+type overlay struct {
+	fstest.MapFS
+	written func()
+}
 
 func (o overlay) ReadDir(path string) ([]fs.DirEntry, error) {
 	return o.MapFS.ReadDir(strings.TrimSuffix(path, "/"))
 }
 
-func (o overlay) WriteFile(string, []byte) error { return nil }
+func (o overlay) WriteFile(string, []byte) error {
+	o.written()
+	return nil
+}
