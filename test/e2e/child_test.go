@@ -22,7 +22,7 @@ func program(t *testing.T) (path string) {
 // buildProgram is done once, into a directory that TestMain makes.
 var buildProgram = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(programs, "dyncontroller")
-	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/dyncontroller").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", path, "../../cmd/dyncontroller").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the program: %w\n%s", err, out)
 	}
 	return path, nil

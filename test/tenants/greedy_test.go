@@ -122,7 +122,7 @@ func several(n int, do func(n int)) {
 	all.Wait()
 }
 
-// post makes an object of a JSON text. With the race detector, it takes a client minutes to read and write so much.
+// post makes an object of a JSON text. A client with the race detector would take minutes to read and write so much.
 func post(t *testing.T, on *controlplane.ControlPlane, path, format string, args ...any) {
 	t.Helper()
 	through, err := rest.HTTPClientFor(on.RESTConfig())
@@ -144,7 +144,7 @@ func post(t *testing.T, on *controlplane.ControlPlane, path, format string, args
 	}
 }
 
-// operator is the program of an image: without the race detector, which takes memory of its own.
+// operator is the program of an image: without the race detector, which takes memory of its own, and with the garbage collector that users have.
 func operator(t *testing.T) *exec.Cmd {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "dyncontroller-operator")
@@ -154,7 +154,7 @@ func operator(t *testing.T) *exec.Cmd {
 		t.Fatalf("building the operator: %v\n%s", err, out)
 	}
 	out := exec.Command(path)
-	out.Env = os.Environ()
+	out.Env = append(os.Environ(), "GOGC=")
 	return out
 }
 
