@@ -215,14 +215,15 @@ func (all *registry) notePod(o *oracle, r *request, name string) {
 	if pod == nil {
 		return
 	}
-	ended := r.method == http.MethodDelete
-	switch phase := r.written.Status.Phase; {
-	case phase == "Succeeded" && pod.tracked:
-		pod.succeeded, ended = pod.succeeded+1, true
-	case (phase == "Failed" || r.method == http.MethodDelete) && pod.tracked:
-		pod.failed, ended = pod.failed+1, true
-	}
-	if ended {
+	phase := r.written.Status.Phase
+	if r.method == http.MethodDelete || phase == "Succeeded" || phase == "Failed" {
+		switch {
+		case !pod.tracked: // It was too many.
+		case phase == "Succeeded":
+			pod.succeeded++
+		default:
+			pod.failed++
+		}
 		delete(pod.active, name)
 		delete(all.pods, name)
 	}
