@@ -37,6 +37,20 @@ var found = []struct {
 			disturbances: []disturbance{{replica: 0, of: watches, resource: jobs.Resource, from: 1, to: forever, fault: Lagging, by: 8 * time.Second}},
 		},
 	},
+	{
+		"The program was frozen after it had taken the finalizer off a Pod that was too many, and before it deleted it. The Pod ended, and the oracle still held it to run.",
+		"jobs",
+		plan{
+			seed: 403496, replicas: 1,
+			steps: []step{
+				{deed: create, name: "b", value: 5},
+				{deed: succeed, name: "b", then: time.Second},
+				{deed: create, name: "a", value: 9, requests: 1},
+				{deed: scale, name: "b", value: 3, requests: 3},
+				{deed: freeze, name: "a", value: 9, requests: 4},
+			},
+		},
+	},
 }
 
 // TestFound lives the worlds that went wrong. Each is lived several times, since the Go runtime draws lots, too.
