@@ -22,7 +22,7 @@ RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 # With the detector, each process sleeps for a second before it ends, in case something still runs. There are hundreds.
 export GORACE ?= atexit_sleep_ms=0
 
-# Tests are short and memory is there, so the garbage collector is to run less often: it takes an eighth of the time otherwise.
+# The garbage collector took an eighth of the CPU time of test/e2e and test/mutation. Tests may take memory instead.
 test unit e2e: export GOGC ?= 400
 
 # The tests that start bin/cluster.
@@ -67,8 +67,8 @@ unit: ## Run the tests that need no control plane
 	cd test/chart && go test -trimpath ./...
 
 # The suites wait for much of their time, so three run beside each other, the longest first. Unit tests beside them would be too
-# much for two cores: some tests hold moments. They run without the race detector, which has them take three times as long: test/worlds
-# runs the whole program with it, and make test-long these, too.
+# much for two cores: some tests hold moments. The race detector had test/e2e take three times as long, so the suites run without it:
+# test/worlds runs the whole program with it, and make test-long runs test/e2e and test/tenants with it.
 e2e: bin/cluster ## Run the tests on the real control plane
 	$(MAKE) --jobs=3 --output-sync=target e2e-engine e2e-differential e2e-tenants e2e-controlplane e2e-parity
 

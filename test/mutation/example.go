@@ -124,10 +124,10 @@ func (e *Example) with(path string, data []byte, written func()) overlay {
 	return out
 }
 
-// overlay implements [simulate.Files] in memory. It forgets what is written, and tells that it was.
+// overlay implements [simulate.Files] in memory. It forgets what is written.
 type overlay struct {
 	fstest.MapFS
-	written func()
+	written func() // called for each file that would be written; nil where none is
 }
 
 func (o overlay) ReadDir(path string) ([]fs.DirEntry, error) {
