@@ -367,6 +367,61 @@ func TestRolloutGoesOn(t *testing.T) {
 	}
 }
 
+// TestRolloutOfOneThatGoes holds that a wave lasts for as long as its objects have to be healthy, also if none of them is left to be so; and that
+// an object has its turn again if it went while no process ran that knows whether it was written for.
+func TestRolloutOfOneThatGoes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason      string
+		objects     int // at first
+		then        time.Duration
+		down        bool // no process runs when it goes
+		unwritten   bool // the process ends before it writes
+		atOnce, end int  // how many are written for, and how many after another soak
+	}{
+		"WrittenFor":     {"Others wait, and the second wave is for 19 of 199.", 200, time.Second, false, false, 0, 18},
+		"Soaking":        {"Of its ten minutes, nine are over.", 200, 9 * time.Minute, false, false, 0, 18},
+		"TheOnlyOne":     {"Others come a moment later: the second wave is for 3 of 39.", 1, time.Second, false, false, 0, 2},
+		"HealthyAndDown": {"It is stored that all are healthy, so it was written for.", 200, time.Minute, true, false, 0, 18},
+		"ChosenAndDown":  {"Another one is first.", 200, 0, true, true, 1, 19},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s := newCluster(), &shelf{}
+				c.putMany(t, tc.objects)
+				if tc.unwritten {
+					c.answer = refuses("grows")
+				}
+				stop := start(t, c.engineWith(s.house(false)), load(t, rolling))
+				pass(time.Second + tc.then)
+				if n := c.grown(); n == 1 == tc.unwritten {
+					t.Fatalf("it has written for %d objects", n)
+				}
+				if tc.down {
+					stop()
+					c.restart()
+					c.answer = nil
+				}
+				c.remove("w0") // The first by its name.
+				if tc.objects == 1 {
+					c.putFrom(t, 1, 40)
+				}
+				if tc.down {
+					stop = start(t, c.engineWith(s.house(false)), load(t, rolling))
+				}
+				pass(30 * time.Second)
+				if n := c.grown(); n != tc.atOnce {
+					t.Errorf("%s it has written for %d objects, want %d", tc.reason, n, tc.atOnce)
+				}
+				pass(10 * time.Minute)
+				if n := c.grown(); n != tc.end {
+					t.Errorf("%s after another soak it has written for %d objects, want %d", tc.reason, n, tc.end)
+				}
+				stop()
+			})
+		})
+	}
+}
+
 // TestRolloutOrder holds which objects come first.
 func TestRolloutOrder(t *testing.T) {
 	for name, tc := range map[string]struct {

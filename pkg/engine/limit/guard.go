@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -389,7 +390,7 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 		}
 		if answer.Effective && !s.everywhere() {
 			soaked := !s.rollout.soaking.IsZero()
-			if s.rollout.wrote(c.attempt.UID, g.clock.Now()); soaked {
+			if s.rollout.wrote(c.attempt.UID, answer.Class != write.Ambiguous, g.clock.Now()); soaked {
 				g.save(s) // Nothing soaks any more.
 			}
 		}

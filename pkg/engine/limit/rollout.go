@@ -51,10 +51,10 @@ type candidate struct {
 
 // chosen is an object that the rule may write for.
 type chosen struct {
-	written bool // this process, or one before it, has written for it
+	tried   bool // this process, or one before it, may have written for it
+	written bool // that is known
 	healthy bool
-	// restored says that an earlier process has chosen it, and this one has not looked at it. Whether it was written for is not known.
-	restored bool
+	unseen  bool // it was not looked at since the process began, or the rule was resumed
 	// excused says that it does not have to be healthy, and lenient that this is so if it is not when it is looked at first.
 	excused, lenient bool
 	justWritten      bool      // what it was like before says nothing
@@ -109,13 +109,16 @@ func (r *rollout) drop(m string) {
 	if !c.healthy && !c.excused {
 		r.unhealthy--
 	}
-	if c.written || c.restored {
+	if c.written {
 		r.alsoCounted++
+	}
+	if len(r.chosen) == 0 { // Nobody has seen one of them healthy for long enough, and the next may not fare better.
+		r.soaking = time.Time{}
 	}
 }
 
-// wrote notes that an object was written for, or may have been.
-func (r *rollout) wrote(object types.UID, now time.Time) {
+// wrote notes that an object was written for, or may have been where that is not sure.
+func (r *rollout) wrote(object types.UID, sure bool, now time.Time) {
 	c := r.chosen[mark(object)]
 	if c == nil {
 		return
@@ -123,14 +126,14 @@ func (r *rollout) wrote(object types.UID, now time.Time) {
 	if !c.written { // Later writes do not give it more time: there may be no end of them.
 		c.since = now
 	}
-	c.written, c.restored, c.justWritten = true, false, true
+	c.written, c.unseen, c.justWritten = c.written || sure, false, true
 	r.set(c, false, "the rule has just written for it", now)
 }
 
 // excuse lets a rollout go on without the objects that are not healthy.
 func (r *rollout) excuse() {
 	for _, c := range r.chosen {
-		c.lenient = c.restored
+		c.lenient = c.unseen
 		c.excused = c.excused || !c.healthy
 	}
 	r.unhealthy = 0
@@ -174,6 +177,7 @@ func (w waves) mayBegin(a *guard.Attempt) error {
 	case w.guard.stores && w.saving != saved:
 		return ErrUnstored
 	default:
+		r.chosen[m].tried = true
 		return nil
 	}
 }
@@ -218,7 +222,7 @@ func (w waves) looked() bool {
 	waiting := slices.Collect(maps.Keys(r.waiting)) // Each was told to wait for the others.
 	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(waiting) })
 	for m, c := range r.chosen {
-		if c.restored { // It went while no process ran.
+		if c.unseen { // It went while no process ran.
 			r.drop(m)
 		}
 	}
@@ -226,13 +230,16 @@ func (w waves) looked() bool {
 	return true
 }
 
-// lookAtChosen has the chosen objects looked at, so that they are looked at again when they have soaked.
+// lookAtChosen has the chosen objects looked at, so that they are looked at again when they have soaked; those that wait, if none is left.
 func (w waves) lookAtChosen() {
 	var keys []guard.Key
 	for key, m := range w.rollout.marks {
 		if w.rollout.chosen[m] != nil {
 			keys = append(keys, key)
 		}
+	}
+	if len(w.rollout.chosen) == 0 {
+		keys = slices.Collect(maps.Keys(w.rollout.waiting))
 	}
 	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(keys) })
 }
@@ -306,15 +313,15 @@ func (w waves) follow(a *guard.Attempt, wants bool) (at time.Time, stopped error
 	return w.next(r.chosen[m])
 }
 
-// next is when a chosen object is to be looked at again, and why the rule pauses instead.
+// next is when a chosen object is to be looked at again, or any if none of those is left, and why the rule pauses instead.
 func (w waves) next(c *chosen) (at time.Time, stopped error) {
 	r := w.rollout
 	switch {
-	case c == nil || w.everywhere() || w.pause != nil:
+	case w.everywhere() || w.pause != nil || c == nil && len(r.chosen) > 0:
 		return time.Time{}, nil
 	case !r.soaking.IsZero():
 		return r.soaking.Add(w.Rollout.Soak), nil
-	case c.healthy || c.excused || !c.written && (w.saving != saved || c.since.IsZero()):
+	case c == nil || c.healthy || c.excused || !c.written && (w.saving != saved || c.since.IsZero()):
 		return time.Time{}, nil
 	case w.now.Before(c.since.Add(w.Rollout.Timeout)):
 		return c.since.Add(w.Rollout.Timeout), nil
@@ -326,7 +333,7 @@ func (w waves) next(c *chosen) (at time.Time, stopped error) {
 // note notes how a chosen object fares.
 func (w waves) note(m string, key guard.Key, health *plan.Health, wants bool) {
 	r, c, now := w.rollout, w.rollout.chosen[m], w.now
-	if c.restored && !r.sickSince.IsZero() {
+	if c.unseen && !r.sickSince.IsZero() {
 		now = r.sickSince
 	}
 	r.marks[key] = m
@@ -336,14 +343,14 @@ func (w waves) note(m string, key guard.Key, health *plan.Health, wants bool) {
 	case wants && !c.written:
 		c.excused = c.excused || c.lenient
 		r.set(c, false, unwritten, now)
-	case !c.written && !c.restored:
+	case !c.tried:
 		r.drop(m) // It needs nothing any more.
 	default:
-		c.written = true // By the process before, if this one has not.
+		c.written = true // By the process before, or the answer was lost.
 		c.excused = c.excused || c.lenient && !health.Healthy
 		r.set(c, health.Healthy, health.Reason, now)
 	}
-	c.restored, c.lenient = false, false
+	c.unseen, c.lenient = false, false
 }
 
 // advance begins the next wave, once all that were chosen have been healthy for long enough, and nobody waits for whom there is room.
@@ -359,7 +366,7 @@ func (w waves) advance() {
 			w.guard.save(w.state)
 			w.lookAtChosen()
 		}
-		if len(r.chosen) > 0 && w.now.Before(r.soaking.Add(w.Rollout.Soak)) {
+		if w.now.Before(r.soaking.Add(w.Rollout.Soak)) {
 			return
 		}
 		r.wave++
@@ -475,7 +482,7 @@ func (r *rollout) restore(stored *v1alpha1.Rollout, now time.Time) {
 		r.sickSince = r.began
 	}
 	for i := 0; i+markLength <= len(stored.Marks); i += markLength { // They count as healthy until they are looked at: no wave begins before.
-		r.chosen[stored.Marks[i:i+markLength]] = &chosen{restored: true, healthy: true}
+		r.chosen[stored.Marks[i:i+markLength]] = &chosen{tried: true, written: stored.HealthySince != nil, healthy: true, unseen: true}
 	}
 	r.alsoCounted = max(0, int(stored.Objects)-len(r.chosen))
 }
@@ -486,7 +493,7 @@ func (r *rollout) goOn(now time.Time) {
 	r.began, r.sickSince, r.soaking, r.unhealthy = now, now, time.Time{}, 0
 	r.waiting, r.seen = map[guard.Key]candidate{}, map[guard.Key]bool{}
 	for _, c := range r.chosen {
-		c.restored, c.healthy, c.justWritten = true, true, false
+		c.unseen, c.healthy, c.justWritten = true, true, false
 	}
 }
 
