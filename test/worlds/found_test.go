@@ -51,6 +51,61 @@ var found = []struct {
 			},
 		},
 	},
+	{
+		"The Deployment of the first wave was deleted, and the second one began at once.",
+		"rollouts",
+		plan{
+			seed: 44, replicas: 1,
+			steps: []step{
+				{deed: create, name: "a", value: 3, requests: 5},
+				{deed: create, name: "c", value: 1, requests: 5},
+				{deed: remove, name: "a", value: 3, then: 10 * time.Millisecond},
+			},
+		},
+	},
+	{
+		"The second leader had the Deployment of the first wave in its cache as it was before the first leader wrote. When it saw that nothing was to be written, another Deployment took the place.",
+		"rollouts",
+		plan{
+			seed: 285, replicas: 3,
+			steps: []step{
+				{deed: trouble, name: "b", value: 7, requests: 6, troubles: []disturbance{{of: watches, resource: deployments.Resource, from: 1, to: 6, fault: Lagging, by: 16 * time.Second}}},
+				{deed: create, name: "a", requests: 4},
+				{deed: spoil, name: "a", then: 3 * time.Second},
+				{deed: create, name: "a", value: 1},
+				{deed: restart, name: "a", requests: 2},
+			},
+			disturbances: []disturbance{{replica: 0, of: watches, resource: deployments.Resource, from: 1, to: forever, fault: Lagging, by: 3 * time.Second}},
+		},
+	},
+	{
+		"The write for the Deployment of the first wave came later than its client was told that it is lost, and another Deployment took the place.",
+		"rollouts",
+		plan{
+			seed: 294, replicas: 1,
+			steps: []step{
+				{deed: create, name: "b", value: 2, requests: 3},
+				{deed: create, name: "c", value: 3, then: 10 * time.Millisecond},
+				{deed: trouble, name: "b", value: 3, then: 10 * time.Second, troubles: []disturbance{{of: patches, resource: deployments.Resource, from: 1, to: 6, fault: Belated, by: 3 * time.Second}}},
+			},
+			disturbances: []disturbance{{replica: 0, of: watches, resource: deployments.Resource, from: 1, to: forever, fault: Lagging, by: 21 * time.Second}},
+		},
+	},
+	{
+		"The Deployment of the first wave was deleted before it was written for. Whether it was, the answer that was lost did not say, so the second wave began after a while.",
+		"rollouts",
+		plan{
+			seed: 1132, replicas: 1,
+			steps: []step{
+				{deed: cure, name: "c", value: 3},
+				{deed: create, name: "b", value: 2, requests: 3},
+				{deed: remove, name: "b", value: 2, requests: 3},
+				{deed: create, name: "c", value: 1, then: time.Minute},
+				{deed: create, name: "a", then: 10 * time.Millisecond},
+			},
+			disturbances: []disturbance{{replica: 0, of: patches, resource: deployments.Resource, from: 1, to: 3, fault: Belated, by: 3 * time.Second}},
+		},
+	},
 }
 
 // TestFound lives the worlds that went wrong. Each is lived several times, since the Go runtime draws lots, too.

@@ -106,6 +106,22 @@ var mended = []struct{ name, without, file, is, was string }{
 		"write/new", "What is to make an object changes one that is there.",
 		"pkg/engine/write/client.go", `guards = map[string]any{"resourceVersion": neverCurrent}`, `guards = map[string]any{}`,
 	},
+	{
+		"limit/stored", "A rule writes for a wave before it is stored for which objects that is.",
+		"pkg/engine/limit/rollout.go", "case w.guard.stores && w.saving != saved:", "case false:",
+	},
+	{
+		"limit/soaks", "A wave is over at once when its objects are gone.",
+		"pkg/engine/limit/rollout.go", "if w.now.Before(r.soaking.Add(w.Rollout.Soak)) {", "if len(r.chosen) > 0 && w.now.Before(r.soaking.Add(w.Rollout.Soak)) {",
+	},
+	{
+		"limit/tried", "What the process before has written for, or a write that came late, gives its place in a wave to another object.",
+		"pkg/engine/limit/rollout.go", "case !c.tried:", "case !c.written && !c.unseen:",
+	},
+	{
+		"limit/sure", "What may have been written for counts in its wave.",
+		"pkg/engine/limit/rollout.go", "c.written || sure, false, true", "true, false, true",
+	},
 }
 
 // TestMends holds that the worlds find each mend that is taken back. It compiles the program for each, so it runs where it is asked for.

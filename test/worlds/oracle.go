@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -44,18 +45,31 @@ func (w *World) look(ctx context.Context) (map[string]any, error) {
 		if len(set.Items) != 1 {
 			return nil, fmt.Errorf("there are %d set objects", len(set.Items))
 		}
-		out["inventory"], _, _ = unstructured.NestedSlice(set.Items[0].Object, "status", "inventory")
-		return out, nil
+		out["inventory"], err = leftoversOf(&set.Items[0])
+		return out, err
 	}
 	inventory, err := w.user.Resource(configmaps).Namespace("system").Get(ctx, "dyncontroller-inventory-world", metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err): // The rules leave nothing.
+		out["inventory"] = []leftover{}
 	case err != nil:
 		return nil, fmt.Errorf("looking at the inventory: %w", err)
 	default:
-		out["inventory"] = inventory.Object["data"]
+		if out["inventory"], err = leftoversOf(inventory); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
+}
+
+// leftoversOf are those that an object has in its status or its data.
+func leftoversOf(object *unstructured.Unstructured) ([]leftover, error) {
+	var as written
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &as)
+	if err != nil {
+		return nil, fmt.Errorf("reading the inventory: %w", err)
+	}
+	return as.leftovers(), nil
 }
 
 // oracle looks for what the program promises that it never does, in the history of a world. It needs to know no case.
@@ -148,6 +162,17 @@ func (o *oracle) leased() {
 // leftover is what a rule may leave: of a kind as the inventory names it, on objects of a resource. Without a rule it is that of any.
 type leftover struct{ Kind, Rule, Resource string }
 
+// leftovers are those of an inventory: in the status of a set object, or in the data of a ConfigMap.
+func (w *written) leftovers() []leftover {
+	out := append([]leftover{}, w.Status.Inventory...)
+	for _, page := range w.Data {
+		var said struct{ Leftovers []leftover }
+		_ = json.Unmarshal([]byte(page), &said) // It is the program that reads it.
+		out = append(out, said.Leftovers...)
+	}
+	return out
+}
+
 // recorded holds that the inventory says what rules leave before they do: children, finalizers, and changes for a while.
 func (o *oracle) recorded() {
 	inventory, before := map[leftover]*spans{}, map[types.UID]written{}
@@ -155,12 +180,7 @@ func (o *oracle) recorded() {
 		switch {
 		case !r.stored():
 		case r.toSets(), strings.Contains(r.path, "/namespaces/system/configmaps"):
-			now := slices.Clone(r.written.Status.Inventory) // Of a set object.
-			for _, page := range r.written.Data {
-				var said struct{ Leftovers []leftover }
-				_ = json.Unmarshal([]byte(page), &said) // It is the program that reads it.
-				now = append(now, said.Leftovers...)
-			}
+			now := r.written.leftovers()
 			for _, one := range now {
 				inventory[one] = cmp.Or(inventory[one], &spans{})
 			}

@@ -62,6 +62,7 @@ func (w *World) publish(ctx context.Context, number int) error {
 	before, err := sets.Get(ctx, object.GetName(), metav1.GetOptions{})
 	if err == nil {
 		before.Object["spec"] = object.Object["spec"]
+		before.SetAnnotations(object.GetAnnotations())
 		_, err = sets.Update(ctx, before, metav1.UpdateOptions{FieldManager: "user"})
 		return err //nolint:wrapcheck // See merge.
 	}

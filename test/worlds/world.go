@@ -217,6 +217,7 @@ func (w *World) replace(ctx context.Context, number int) error {
 	}
 	number %= len(w.workload.sets)
 	w.history.note(user, reload, strconv.Itoa(number))
+	w.published = number
 	if w.inCluster {
 		return w.publish(ctx, number)
 	}
