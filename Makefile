@@ -16,6 +16,9 @@ CLUSTER_LDFLAGS    = -s -w $(foreach package,k8s.io/component-base/version k8s.i
 CLUSTER_SOURCES   := test/cluster/go.mod test/cluster/go.sum \
 	$(shell find test/cluster -name '*.go' -not -name '*_test.go' -not -path 'test/cluster/progress/*' -not -path 'test/cluster/builtin/*')
 
+# What is compiled does not depend on the folder, so a new clone takes it from the cache of Go.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
+
 # The race detector needs a C compiler; where there is none the tests run without.
 RACE ?= $(if $(shell command -v $$(go env CC)),-race)
 
@@ -39,32 +42,31 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/dyncontroller
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dyncontroller ./cmd/dyncontroller
+	go build -ldflags '-X main.version=$(VERSION)' -o bin/dyncontroller ./cmd/dyncontroller
 
 # It has run, cleanup and version alone, no C library and no symbols for debuggers; panics and profiles need none.
 operator: ## Build bin/dyncontroller-operator, the program of an image
-	CGO_ENABLED=0 go build -trimpath -tags operator -ldflags '-s -w -X main.version=$(VERSION)' -o bin/dyncontroller-operator ./cmd/dyncontroller
+	CGO_ENABLED=0 go build -tags operator -ldflags '-s -w -X main.version=$(VERSION)' -o bin/dyncontroller-operator ./cmd/dyncontroller
 
 cluster: bin/cluster ## Build bin/cluster, the control plane of the tests (minutes when cold)
 
 bin/cluster: $(CLUSTER_SOURCES)
 	@echo 'Building bin/cluster: Kubernetes $(KUBERNETES_VERSION) and etcd from source, about 10 to 15 minutes on two cores, seconds when cached.'
-	@cd test/cluster && go run -trimpath ./progress -trimpath -ldflags '$(strip $(CLUSTER_LDFLAGS))' -o ../../bin/cluster .
+	@cd test/cluster && go run ./progress -ldflags '$(strip $(CLUSTER_LDFLAGS))' -o ../../bin/cluster .
 
 # How long it took is told by make scorecard.
 test: ## Run all tests: unit, golden and end-to-end
 	@begin=$$(date +%s); $(MAKE) unit e2e && echo $$(($$(date +%s) - begin)) >bin/test-seconds
 
-# What is in PLAIN runs thousands of cases in one goroutine, where the detector finds nothing and takes five to twenty times as long. The flag
-# is that of make build, whose packages are compiled.
+# What is in PLAIN runs thousands of cases in one goroutine, where the detector finds nothing and takes five to twenty times as long.
 unit: ## Run the tests that need no control plane
 	go test $(RACE) $$(go list ./... | grep -vxF "$$(go list $(E2E) $(PLAIN))")
 	go test $(RACE) $(SHARED)
 	go test $(RACE) -tags operator ./cmd/dyncontroller
-	go test -trimpath $(PLAIN)
+	go test $(PLAIN)
 	cd test/cluster && go test $(RACE) ./internal/... ./progress/...
 	cd test/bench && go test $(RACE) ./...
-	cd test/chart && go test -trimpath ./...
+	cd test/chart && go test ./...
 
 # The suites wait for much of their time, so three run beside each other, the longest first. Unit tests beside them would be too
 # much for two cores: some tests hold moments. The race detector had test/e2e take three times as long, so the suites run without it:
@@ -74,43 +76,43 @@ e2e: bin/cluster ## Run the tests on the real control plane
 
 # The tests that start control planes of their own wait for them, so several do at a time.
 e2e-controlplane: bin/cluster
-	go test -trimpath -count=1 -timeout 20m -parallel 4 ./test/controlplane/... ./test/demo/...
+	go test -count=1 -timeout 20m -parallel 4 ./test/controlplane/... ./test/demo/...
 
 # Thousands of requests to simulated API servers, each used by one goroutine; pkg/simulate is tested with the detector.
 e2e-differential: bin/cluster
-	cd test/cluster && go test -trimpath ./builtin
-	go test -trimpath -count=1 -timeout 20m ./test/differential/...
+	cd test/cluster && go test ./builtin
+	go test -count=1 -timeout 20m ./test/differential/...
 
 # With the detectors, client-go panics where an object of a shared informer is changed, and where a streamed list differs from a
 # plain one. They log, which the demo would show. Each test at a time has a control plane, of half a gigabyte.
 e2e-engine: bin/cluster
 	KUBE_CACHE_MUTATION_DETECTOR=true KUBE_WATCHLIST_INCONSISTENCY_DETECTOR=true \
-		go test -trimpath -count=1 -timeout 40m -parallel 4 ./test/e2e/...
+		go test -count=1 -timeout 40m -parallel 4 ./test/e2e/...
 
 e2e-tenants: bin/cluster
-	go test -trimpath -count=1 -timeout 40m -parallel 3 ./test/tenants/...
+	go test -count=1 -timeout 40m -parallel 3 ./test/tenants/...
 
 e2e-parity: bin/cluster
-	go test -trimpath -count=1 -timeout 20m -parallel 3 ./test/parity/...
+	go test -count=1 -timeout 20m -parallel 3 ./test/parity/...
 
 test-long: bin/cluster ## Run the long form of tests that make test runs in short, and those of virtual time on the real control plane; two hours
-	go test -trimpath -count=4 -run '^TestPredictable$$' ./pkg/engine
+	go test -count=4 -run '^TestPredictable$$' ./pkg/engine
 	go test $(RACE) -count=1 -timeout 120m -parallel 3 ./test/e2e -args -long -real
-	go test -trimpath -count=1 -timeout 60m ./test/mutation -run '^TestExamples$$' -args -long
-	go test -trimpath -count=1 -timeout 60m ./test/worlds -run '^TestCrashSweep$$' -args -sweeps 12
+	go test -count=1 -timeout 60m ./test/mutation -run '^TestExamples$$' -args -long
+	go test -count=1 -timeout 60m ./test/worlds -run '^TestCrashSweep$$' -args -sweeps 14
 	go test $(RACE) -count=1 -timeout 120m -parallel 3 ./test/tenants -skip '^TestHandOvers$$' -args -real
-	go test -trimpath -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
-	go test -trimpath -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long
+	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
+	go test -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long
 
 # SEEDS is how many worlds, FROM the seed of the first.
 SEEDS ?= 10000
 FROM ?= 1
 
-simulate: ## Live SEEDS worlds (10000): the whole program in virtual time, between faults; then kill it at each request of 12 worlds, and live the smallest in all orders
-	go test -trimpath -count=1 -timeout 0 -v ./test/worlds -run '^(TestWorlds|TestCrashSweep|TestExhaustive|TestReplay)$$' -worlds $(SEEDS) -seed $(FROM) -sweeps 12 -depth 1 -replays 20
+simulate: ## Live SEEDS worlds (10000): the whole program in virtual time, between faults; then kill it at each request of 14 worlds, and live the smallest in all orders
+	go test -count=1 -timeout 0 -v ./test/worlds -run '^(TestWorlds|TestCrashSweep|TestExhaustive|TestReplay)$$' -worlds $(SEEDS) -seed $(FROM) -sweeps 14 -depth 1 -replays 20
 
 simulate-mends: ## Take mends of the program back, one by one, and look for what goes wrong in up to SEEDS worlds
-	go test -trimpath -count=1 -timeout 0 -v ./test/worlds -run '^TestMends$$' -mends $(SEEDS) -seed $(FROM)
+	go test -count=1 -timeout 0 -v ./test/worlds -run '^TestMends$$' -mends $(SEEDS) -seed $(FROM)
 
 # A folder is a set of rules that runs by itself, so each is validated by itself.
 examples: build ## Validate and test the example rules, with coverage of every rule
@@ -129,7 +131,7 @@ bench-quick: operator bin/bench bin/cluster ## Compare one label rule with a con
 
 .PHONY: bin/bench
 bin/bench:
-	cd test/bench && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o ../../bin/bench .
+	cd test/bench && CGO_ENABLED=0 go build -ldflags '-s -w' -o ../../bin/bench .
 
 # BASE is a commit to compare with, by default the newest tag. BENCH=1 adds all benchmarks, BENCH=REGEXP those that match.
 scorecard: ## Print what must not get worse: size, layers and time; BASE=REF compares, BENCH=1 adds benchmarks
@@ -148,25 +150,23 @@ fuzz: ## Run every fuzz target for FUZZTIME (5m), one after the other
 
 # ARGS are flags of test/parity, such as ARGS='-example job -scenarios 5 -first 10', or ARGS=-speed; ARGS=-help lists them.
 parity: operator bin/cluster ## Compare the rules of the classic controllers with kube-controller-manager, 15 minutes; ARGS=...
-	@go build -trimpath -o bin/parity ./test/parity
+	@go build -o bin/parity ./test/parity
 	@bin/parity $(ARGS)
 
 demo: demo-notice build bin/cluster ## Show rules at work in six acts; FAST=1 waits for no reader, KEEP=1 leaves everything running in the end
-	@go build -trimpath -o bin/demo ./test/demo
+	@go build -o bin/demo ./test/demo
 	@exec bin/demo $(if $(filter-out 0 no false,$(FAST)),--fast) $(if $(filter-out 0 no false,$(KEEP)),--keep)
 
 terminal: build bin/cluster ## Draw docs/terminal.svg, the moving terminal of README.md, from a real run
-	@go build -trimpath -o bin/demo ./test/demo
+	@go build -o bin/demo ./test/demo
 	@exec bin/demo --picture docs/terminal.svg
 
 demo-notice:
 	@[ -x bin/cluster ] || echo 'The first time, this downloads up to 120 MB of Go modules, among them Kubernetes and tidb-operator,' \
 		'and builds for 15 to 25 minutes on two cores. From then on, the demo takes seconds.'
 
-# Kubernetes is compiled with the flags of bin/cluster, or it would be compiled once more. Linters that follow calls
-# into other packages would read all of it and take 11 GB, so the package that imports it goes without them, and with go vet instead of
-# govet, which does all that go vet does and more.
-lint: export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
+# Linters that follow calls into other packages would read all of Kubernetes and take 11 GB, so the package that imports it goes without
+# them, and with go vet instead of govet, which does all that go vet does and more.
 lint: bin/golangci-lint bin/cluster ## Run golangci-lint
 	bin/golangci-lint run ./...
 	cd test/cluster && go vet . ./builtin
@@ -199,7 +199,7 @@ verify: ## Check that go.mod and go.sum of every module are tidy
 generate: ## Write docs/reference, the YAML of the cookbook, deploy/crds, deploy/base and the schemas of built-in kinds anew
 	go test ./test/docs -run TestReference -update
 	cd test/chart && go run .
-	cd test/cluster && go run -trimpath ./builtin ../../pkg/rules/schema/builtin/data
+	cd test/cluster && go run ./builtin ../../pkg/rules/schema/builtin/data
 
 clean: ## Remove bin/
 	rm -rf bin
