@@ -1,13 +1,16 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -166,6 +169,48 @@ func TestWindowSlides(t *testing.T) {
 		}
 		if n, paused := c.grown(), e.Paused(); n != 12 || len(paused) > 0 {
 			t.Errorf("it has written for %d objects, paused: %v", n, paused)
+		}
+	})
+}
+
+// unreadable is a part of an inventory that cannot be read, for a while.
+type unreadable struct {
+	inventory.Memory
+	broken atomic.Bool
+	reads  atomic.Int64
+}
+
+// Read implements [inventory.Part].
+func (u *unreadable) Read(ctx context.Context) (inventory.Book, inventory.Replace, error) {
+	if u.reads.Add(1); u.broken.Load() && u.reads.Load() < 1000 { // Without an end, no time would go by.
+		return inventory.Book{}, nil, errRefused
+	}
+	return u.Memory.Read(ctx)
+}
+
+// TestLimitWaitsForItsInventory holds that a rule with limits does not have its part of the inventory read all the time while that fails, and goes
+// on when it is stored for which objects it has written.
+func TestLimitWaitsForItsInventory(t *testing.T) {
+	c, s, own := newCluster(), &shelf{}, &unreadable{}
+	house := s.house(false)
+	house.Inventory = inventory.Join(func() inventory.Parts {
+		return inventory.Parts{Rest: s, Sets: map[plan.Rule]inventory.Part{{Kind: "ClusterRuleSet", Set: "set"}: own}}
+	})
+	runWith(t, c, house, load(t, growing("{maxObjects: 4, per: 10m}")), func(t *testing.T, _ *engine.Engine) {
+		pass(time.Minute)
+		c.putMany(t, 1)
+		pass(time.Minute)
+		own.broken.Store(true)
+		before := own.reads.Load()
+		c.putFrom(t, 1, 3) // The next one cannot be stored, and the one after that waits for it.
+		pass(10 * time.Minute)
+		if n := own.reads.Load() - before; n > 20 || c.grown() != 2 {
+			t.Errorf("in ten minutes, it was read %d times, and the rule has written for %d objects", n, c.grown())
+		}
+		own.broken.Store(false)
+		pass(10 * time.Minute)
+		if n := c.grown(); n != 3 {
+			t.Errorf("the rule has written for %d objects", n)
 		}
 	})
 }

@@ -327,8 +327,8 @@ func (g *Guard) mayCount(s *state, object types.UID) error {
 	case full():
 		return g.pause(s, now)
 	case g.stores && s.window.unstored+pending >= s.mayBeUnstored():
-		if pending == 0 {
-			g.save(s) // Nothing does so that is under way, where the limit has shrunk.
+		if pending == 0 && s.saving == saved {
+			g.save(s) // Nothing does so that is under way, where the limit has shrunk. What could not be stored is tried again later.
 		}
 		return ErrBusy
 	default:
