@@ -99,7 +99,7 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 	go test -count=4 -run '^TestPredictable$$' ./pkg/engine
 	go test $(RACE) -count=1 -timeout 120m -parallel 3 ./test/e2e -args -long -real
 	go test -count=1 -timeout 60m ./test/mutation -run '^TestExamples$$' -args -long
-	go test -count=1 -timeout 60m ./test/worlds -run '^TestCrashSweep$$' -args -sweeps 14
+	go test -count=1 -timeout 60m ./test/worlds -run '^TestCrashSweep$$' -args -sweeps 15
 	go test $(RACE) -count=1 -timeout 120m -parallel 3 ./test/tenants -skip '^TestHandOvers$$' -args -real
 	go test -count=1 -timeout 60m -v ./test/tenants -run '^TestHandOvers$$' -args -handovers=50
 	go test -count=1 -timeout 60m -parallel 1 ./test/parity -run '^TestParity$$' -args -long
@@ -108,8 +108,8 @@ test-long: bin/cluster ## Run the long form of tests that make test runs in shor
 SEEDS ?= 10000
 FROM ?= 1
 
-simulate: ## Live SEEDS worlds (10000): the whole program in virtual time, between faults; then kill it at each request of 14 worlds, and live the smallest in all orders
-	go test -count=1 -timeout 0 -v ./test/worlds -run '^(TestWorlds|TestCrashSweep|TestExhaustive|TestReplay)$$' -worlds $(SEEDS) -seed $(FROM) -sweeps 14 -depth 1 -replays 20
+simulate: ## Live SEEDS worlds (10000): the whole program in virtual time, between faults; then kill it at each request of 15 worlds, and live the smallest in all orders
+	go test -count=1 -timeout 0 -v ./test/worlds -run '^(TestWorlds|TestCrashSweep|TestExhaustive|TestReplay)$$' -worlds $(SEEDS) -seed $(FROM) -sweeps 15 -depth 1 -replays 20
 
 simulate-mends: ## Take mends of the program back, one by one, and look for what goes wrong in up to SEEDS worlds
 	go test -count=1 -timeout 0 -v ./test/worlds -run '^TestMends$$' -mends $(SEEDS) -seed $(FROM)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 )
 
 // handedOver has the second leader make the Pod of a Job.
@@ -104,6 +106,20 @@ var found = []struct {
 				{deed: create, name: "a", then: 10 * time.Millisecond},
 			},
 			disturbances: []disturbance{{replica: 0, of: patches, resource: deployments.Resource, from: 1, to: 3, fault: Belated, by: 3 * time.Second}},
+		},
+	},
+	{
+		"The set object had a new version that the program had not heard of, so it could not be stored for which Deployment the rule had written. The next Deployment had that tried again and again, as fast as the API server answers.",
+		"limits",
+		plan{
+			seed: 969, replicas: 1, inCluster: true,
+			steps: []step{
+				{deed: create, name: "a", then: time.Minute},
+				{deed: replace, value: 1},
+				{deed: create, name: "b"},
+				{deed: create, name: "c", then: 10 * time.Second},
+			},
+			disturbances: []disturbance{{replica: 0, of: watches, resource: v1alpha1.RuleSets().Resource, from: 1, to: forever, fault: Lagging, by: 20 * time.Second}},
 		},
 	},
 }

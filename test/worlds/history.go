@@ -55,6 +55,7 @@ type written struct {
 	Status struct {
 		ObservedGeneration int64      `json:"observedGeneration"`
 		Inventory          []leftover `json:"inventory"`
+		Paused             []pause    `json:"paused"`
 		Phase              string     `json:"phase"` // of a Pod
 		jobCounts
 	} `json:"status"`

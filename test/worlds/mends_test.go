@@ -122,6 +122,18 @@ var mended = []struct{ name, without, file, is, was string }{
 		"limit/sure", "What may have been written for counts in its wave.",
 		"pkg/engine/limit/rollout.go", "c.written || sure, false, true", "true, false, true",
 	},
+	{
+		"limit/waits", "While the inventory cannot be stored, that is tried again and again.",
+		"pkg/engine/limit/guard.go", "if pending == 0 && s.saving == saved {", "if pending == 0 {",
+	},
+	{
+		"limit/counts", "Each process writes for as many objects as the limit allows.",
+		"pkg/engine/limit/guard.go", "s.window.restore(c, g.clock.Now())", "_ = c",
+	},
+	{
+		"limit/paused", "A process does not know that the rule was paused before.",
+		"pkg/engine/limit/guard.go", "s.pause = stored.Pause\n", "_ = stored.Pause\n",
+	},
 }
 
 // TestMends holds that the worlds find each mend that is taken back. It compiles the program for each, so it runs where it is asked for.

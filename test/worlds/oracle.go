@@ -69,7 +69,8 @@ func leftoversOf(object *unstructured.Unstructured) ([]leftover, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the inventory: %w", err)
 	}
-	return as.leftovers(), nil
+	out, _ := as.inventory()
+	return out, nil
 }
 
 // oracle looks for what the program promises that it never does, in the history of a world. It needs to know no case.
@@ -162,15 +163,21 @@ func (o *oracle) leased() {
 // leftover is what a rule may leave: of a kind as the inventory names it, on objects of a resource. Without a rule it is that of any.
 type leftover struct{ Kind, Rule, Resource string }
 
-// leftovers are those of an inventory: in the status of a set object, or in the data of a ConfigMap.
-func (w *written) leftovers() []leftover {
-	out := append([]leftover{}, w.Status.Inventory...)
+// pause is that of a rule.
+type pause struct{ Rule string }
+
+// inventory is what an object says is left over, and which rules are paused: in the status of a set object, or in the data of a ConfigMap.
+func (w *written) inventory() (leftovers []leftover, paused []pause) {
+	leftovers, paused = append([]leftover{}, w.Status.Inventory...), w.Status.Paused
 	for _, page := range w.Data {
-		var said struct{ Leftovers []leftover }
+		var said struct {
+			Leftovers []leftover
+			Paused    []pause
+		}
 		_ = json.Unmarshal([]byte(page), &said) // It is the program that reads it.
-		out = append(out, said.Leftovers...)
+		leftovers, paused = append(leftovers, said.Leftovers...), append(paused, said.Paused...)
 	}
-	return out
+	return leftovers, paused
 }
 
 // recorded holds that the inventory says what rules leave before they do: children, finalizers, and changes for a while.
@@ -180,7 +187,7 @@ func (o *oracle) recorded() {
 		switch {
 		case !r.stored():
 		case r.toSets(), strings.Contains(r.path, "/namespaces/system/configmaps"):
-			now := r.written.leftovers()
+			now, _ := r.written.inventory()
 			for _, one := range now {
 				inventory[one] = cmp.Or(inventory[one], &spans{})
 			}
@@ -219,10 +226,11 @@ func (r *request) leaves(before written) (out []leftover) {
 	return out
 }
 
-// guarded holds that what changes or deletes an object that is there says which one, and of which version.
+// guarded holds that what changes or deletes an object that is there says which one, and of which version. An Event that is told again belongs
+// to the one who tells it.
 func (o *oracle) guarded() {
 	for _, r := range o.all {
-		if r.as == user || !r.stored() || r.method == http.MethodPost || r.code == http.StatusCreated {
+		if r.as == user || !r.stored() || r.method == http.MethodPost || r.code == http.StatusCreated || resourceOf(r.path) == "events" {
 			continue
 		}
 		if !isGuarded(r.body) {

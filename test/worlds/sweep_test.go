@@ -28,6 +28,7 @@ var swept = []struct {
 	{"jobs", plan{replicas: 3, steps: []step{{create, 4, "a", time.Second, 0, nil}, {fail, 0, "a", 0, 0, nil}, {restart, 0, "a", time.Second, 0, nil}, {succeed, 0, "a", 0, 0, nil}}}},
 	{"replicasets", plan{replicas: 3, steps: []step{{create, 3, "a", 0, 0, nil}, {restart, 0, "a", time.Second, 0, nil}, {kill, 1, "a", 0, 0, nil}, {scale, 4, "a", 0, 0, nil}}}},
 	{"rollouts", plan{replicas: 1, steps: []step{{create, 0, "a", 0, 0, nil}, {create, 1, "a", 0, 0, nil}, {create, 2, "a", 0, 0, nil}, {create, 3, "a", time.Second, 0, nil}, {remove, 0, "a", 0, 0, nil}}}},
+	{"limits", plan{replicas: 1, steps: []step{{create, 0, "a", 0, 0, nil}, {create, 1, "a", 0, 0, nil}, {create, 2, "a", 0, 0, nil}, {create, 3, "a", time.Minute, 0, nil}, {replace, 2, "a", 0, 0, nil}}}},
 	{"rollouts", plan{replicas: 3, steps: []step{{create, 0, "a", 0, 0, nil}, {create, 1, "a", 0, 0, nil}, {create, 2, "a", 0, 0, nil}, {create, 3, "a", time.Second, 0, nil}, {restart, 0, "a", time.Minute, 0, nil}, {sicken, 1, "a", 0, 0, nil}}}},
 }
 

@@ -125,7 +125,7 @@ func workloads(t *testing.T) []*workload {
 		}
 		return string(text)
 	}
-	return []*workload{children(load(t)), replicaSets(load(t), example("replicaset")), jobsOf(load(t), example("job")), rollouts(load(t))}
+	return []*workload{children(load(t)), replicaSets(load(t), example("replicaset")), jobsOf(load(t), example("job")), rollouts(load(t)), limits(load(t))}
 }
 
 func byName(t *testing.T) map[string]*workload {
