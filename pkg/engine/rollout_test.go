@@ -368,7 +368,7 @@ func TestRolloutGoesOn(t *testing.T) {
 }
 
 // TestRolloutOfOneThatGoes holds that a wave lasts for as long as its objects have to be healthy, also if none of them is left to be so; and that
-// an object has its turn again if it went while no process ran that knows whether it was written for.
+// another one takes the place of an object that went while no process ran, and of which it is not known whether it was written for.
 func TestRolloutOfOneThatGoes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason      string
@@ -415,6 +415,44 @@ func TestRolloutOfOneThatGoes(t *testing.T) {
 				pass(10 * time.Minute)
 				if n := c.grown(); n != tc.end {
 					t.Errorf("%s after another soak it has written for %d objects, want %d", tc.reason, n, tc.end)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// TestRolloutCountsWhatIsGone holds that no other objects take the places of those that a rule is known to have written for, also in another
+// process.
+func TestRolloutCountsWhatIsGone(t *testing.T) {
+	for name, down := range map[string]bool{"WhileItRuns": false, "WhileItIsDown": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, s := newCluster(), &shelf{}
+				c.putMany(t, 200)
+				stop := start(t, c.engineWith(s.house(false)), load(t, rolling))
+				pass(12 * time.Minute)
+				written := slices.DeleteFunc(c.list(widgets), func(name string) bool { return size(c, name) != int64(3) })
+				c.sicken(t, written[0], true) // So the wave lasts.
+				pass(time.Minute)
+				gone := func() {
+					for _, name := range written[1:6] {
+						c.remove(name)
+					}
+				}
+				if !down {
+					gone()
+					pass(time.Minute)
+				}
+				stop()
+				c.restart()
+				if down {
+					gone()
+				}
+				stop = start(t, c.engineWith(s.house(false)), load(t, rolling))
+				pass(time.Minute)
+				if n := c.grown(); len(written) != 20 || n != 15 {
+					t.Errorf("it has written for %d, of which 5 are gone; now there are %d", len(written), n)
 				}
 				stop()
 			})

@@ -120,7 +120,7 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"limit/sure", "What may have been written for counts in its wave.",
-		"pkg/engine/limit/rollout.go", "c.written || sure, false, true", "true, false, true",
+		"pkg/engine/limit/rollout.go", "if sure && !c.written {", "if !c.written {",
 	},
 	{
 		"limit/waits", "While the inventory cannot be stored, that is tried again and again.",

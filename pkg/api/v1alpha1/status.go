@@ -127,8 +127,10 @@ type Rollout struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// HealthySince is since when all of them are healthy.
 	HealthySince *metav1.Time `json:"healthySince,omitempty"`
-	// Marks are marks of the objects, of four letters each.
+	// Marks are marks of the objects that it has written for, of four letters each.
 	Marks string `json:"marks,omitempty"`
+	// Unsure are those of objects that it has chosen, and may have written for.
+	Unsure string `json:"unsure,omitempty"`
 	// Digest tells the rule from what it is once it has changed.
 	Digest string `json:"digest"`
 }

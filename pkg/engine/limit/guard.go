@@ -388,10 +388,16 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 		if s == nil || concern == none {
 			continue
 		}
-		if answer.Effective && !s.everywhere() {
+		if chosen := s.rollout.chosen[mark(c.attempt.UID)]; chosen != nil {
 			soaked := !s.rollout.soaking.IsZero()
-			if s.rollout.wrote(c.attempt.UID, answer.Class != write.Ambiguous, g.clock.Now()); soaked {
-				g.save(s) // Nothing soaks any more.
+			switch ambiguous := answer.Class == write.Ambiguous; {
+			case answer.Effective:
+				s.rollout.wrote(chosen, !ambiguous, g.clock.Now())
+			case ambiguous:
+				chosen.tried = true // It may still arrive.
+			}
+			if soaked && s.rollout.soaking.IsZero() {
+				g.save(s)
 			}
 		}
 		if concern != counts || !s.Counts() {

@@ -54,7 +54,7 @@ type chosen struct {
 	tried   bool // this process, or one before it, may have written for it
 	written bool // that is known
 	healthy bool
-	unseen  bool // it was not looked at since the process began, or the rule was resumed
+	unseen  bool // it was not looked at since the process began, or since the rule is not suspended any more
 	// excused says that it does not have to be healthy, and lenient that this is so if it is not when it is looked at first.
 	excused, lenient bool
 	justWritten      bool      // what it was like before says nothing
@@ -99,34 +99,12 @@ func (r *rollout) set(c *chosen, healthy bool, reason string, now time.Time) {
 	}
 }
 
-// drop takes an object out that is gone, or that the rule does not want to write for any more.
-func (r *rollout) drop(m string) {
-	c := r.chosen[m]
-	if c == nil {
-		return
-	}
-	delete(r.chosen, m)
-	if !c.healthy && !c.excused {
-		r.unhealthy--
-	}
-	if c.written {
-		r.alsoCounted++
-	}
-	if len(r.chosen) == 0 { // Nobody has seen one of them healthy for long enough, and the next may not fare better.
-		r.soaking = time.Time{}
-	}
-}
-
 // wrote notes that an object was written for, or may have been where that is not sure.
-func (r *rollout) wrote(object types.UID, sure bool, now time.Time) {
-	c := r.chosen[mark(object)]
-	if c == nil {
-		return
+func (r *rollout) wrote(c *chosen, sure bool, now time.Time) {
+	if sure && !c.written { // Later writes do not give it more time: there may be no end of them.
+		c.written, c.since = true, now
 	}
-	if !c.written { // Later writes do not give it more time: there may be no end of them.
-		c.since = now
-	}
-	c.written, c.unseen, c.justWritten = c.written || sure, false, true
+	c.tried, c.unseen, c.justWritten = true, false, true
 	r.set(c, false, "the rule has just written for it", now)
 }
 
@@ -177,9 +155,28 @@ func (w waves) mayBegin(a *guard.Attempt) error {
 	case w.guard.stores && w.saving != saved:
 		return ErrUnstored
 	default:
-		r.chosen[m].tried = true
 		return nil
 	}
+}
+
+// drop takes an object out that is gone, or that the rule does not want to write for any more.
+func (w waves) drop(m string) {
+	r := w.rollout
+	c := r.chosen[m]
+	if c == nil {
+		return
+	}
+	delete(r.chosen, m)
+	if !c.healthy && !c.excused {
+		r.unhealthy--
+	}
+	if c.written {
+		r.alsoCounted++
+	}
+	if len(r.chosen) == 0 { // None is left that was healthy for long enough: the time begins again.
+		r.soaking = time.Time{}
+	}
+	w.guard.save(w.state)
 }
 
 // wait notes that the rule wants to write for an object that is not chosen.
@@ -222,16 +219,16 @@ func (w waves) looked() bool {
 	waiting := slices.Collect(maps.Keys(r.waiting)) // Each was told to wait for the others.
 	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(waiting) })
 	for m, c := range r.chosen {
-		if c.unseen { // It went while no process ran.
-			r.drop(m)
+		if c.unseen { // It went while no process ran, or the rule was suspended.
+			w.drop(m)
 		}
 	}
-	w.lookAtChosen()
+	w.lookAtSoaking()
 	return true
 }
 
-// lookAtChosen has the chosen objects looked at, so that they are looked at again when they have soaked; those that wait, if none is left.
-func (w waves) lookAtChosen() {
+// lookAtSoaking has the objects looked at that are looked at again when the wave has soaked: the chosen ones, or those that wait if none is left.
+func (w waves) lookAtSoaking() {
 	var keys []guard.Key
 	for key, m := range w.rollout.marks {
 		if w.rollout.chosen[m] != nil {
@@ -295,7 +292,7 @@ func (w waves) follow(a *guard.Attempt, wants bool) (at time.Time, stopped error
 	switch {
 	case goes:
 		delete(r.waiting, a.Key)
-		r.drop(m)
+		w.drop(m)
 	case r.chosen[m] != nil:
 		w.note(m, a.Key, health, wants)
 	case wants:
@@ -310,14 +307,14 @@ func (w waves) follow(a *guard.Attempt, wants bool) (at time.Time, stopped error
 		return time.Time{}, nil
 	}
 	w.advance()
-	return w.next(r.chosen[m])
+	return w.next(r.chosen[m], wants)
 }
 
-// next is when a chosen object is to be looked at again, or any if none of those is left, and why the rule pauses instead.
-func (w waves) next(c *chosen) (at time.Time, stopped error) {
+// next is when a chosen object is to be looked at again, or one that waits if none of those is left, and why the rule pauses instead.
+func (w waves) next(c *chosen, waits bool) (at time.Time, stopped error) {
 	r := w.rollout
 	switch {
-	case w.everywhere() || w.pause != nil || c == nil && len(r.chosen) > 0:
+	case w.everywhere() || w.pause != nil || c == nil && (!waits || len(r.chosen) > 0):
 		return time.Time{}, nil
 	case !r.soaking.IsZero():
 		return r.soaking.Add(w.Rollout.Soak), nil
@@ -344,9 +341,9 @@ func (w waves) note(m string, key guard.Key, health *plan.Health, wants bool) {
 		c.excused = c.excused || c.lenient
 		r.set(c, false, unwritten, now)
 	case !c.tried:
-		r.drop(m) // It needs nothing any more.
+		w.drop(m) // It needs nothing any more.
 	default:
-		c.written = true // By the process before, or the answer was lost.
+		c.written = true // By the process before, or by a write whose answer was lost.
 		c.excused = c.excused || c.lenient && !health.Healthy
 		r.set(c, health.Healthy, health.Reason, now)
 	}
@@ -364,7 +361,7 @@ func (w waves) advance() {
 		case r.soaking.IsZero():
 			r.soaking = w.now
 			w.guard.save(w.state)
-			w.lookAtChosen()
+			w.lookAtSoaking()
 		}
 		if w.now.Before(r.soaking.Add(w.Rollout.Soak)) {
 			return
@@ -411,9 +408,10 @@ func (g *Guard) Forget(key guard.Key) {
 		r := s.rollout
 		delete(r.waiting, key)
 		delete(r.seen, key)
-		r.drop(r.marks[key])
+		w := g.waves(s)
+		w.drop(r.marks[key])
 		delete(r.marks, key)
-		if w := g.waves(s); s.may() == nil && w.looked() {
+		if s.may() == nil && w.looked() {
 			w.advance()
 		}
 	}
@@ -425,17 +423,23 @@ func (s *state) storable() *v1alpha1.Rollout {
 	if s.Rollout == nil || r.wave == 0 && r.objects() == 0 {
 		return nil
 	}
-	var marks []string
+	var written, unsure []string
 	for m, c := range r.chosen {
-		if !c.excused {
-			marks = append(marks, m)
+		switch {
+		case c.excused:
+		case c.written:
+			written = append(written, m)
+		default:
+			unsure = append(unsure, m)
 		}
 	}
-	slices.Sort(marks)
-	marks = marks[:min(len(marks), mostCounted)]
+	slices.Sort(written)
+	slices.Sort(unsure)
+	unsure = unsure[:min(len(unsure), mostCounted)]
+	written = written[:min(len(written), mostCounted-len(unsure))]
 	out := &v1alpha1.Rollout{
 		Rule: s.ID.Name, Digest: s.Digest, Wave: int64(r.wave), Waves: int64(len(s.Rollout.Waves)),
-		Objects: int64(r.objects()), Of: int64(r.watched), Marks: strings.Join(marks, ""),
+		Objects: int64(r.objects()), Of: int64(r.watched), Marks: strings.Join(written, ""), Unsure: strings.Join(unsure, ""),
 	}
 	if !s.Suspended { // Who goes on with it begins to count then.
 		out.Since, out.HealthySince = moment(r.began), moment(r.soaking)
@@ -451,7 +455,7 @@ func (g *Guard) Rollouts() map[plan.Rule]v1alpha1.Rollout {
 	out := map[plan.Rule]v1alpha1.Rollout{}
 	for id, s := range g.rules {
 		if one := s.storable(); one != nil {
-			one.Marks = ""
+			one.Marks, one.Unsure = "", ""
 			out[id] = *one
 		}
 	}
@@ -481,8 +485,10 @@ func (r *rollout) restore(stored *v1alpha1.Rollout, now time.Time) {
 	} else {
 		r.sickSince = r.began
 	}
-	for i := 0; i+markLength <= len(stored.Marks); i += markLength { // They count as healthy until they are looked at: no wave begins before.
-		r.chosen[stored.Marks[i:i+markLength]] = &chosen{tried: true, written: stored.HealthySince != nil, healthy: true, unseen: true}
+	for marks, written := range map[string]bool{stored.Marks: true, stored.Unsure: false} {
+		for i := 0; i+markLength <= len(marks); i += markLength { // They count as healthy until they are looked at: no wave begins before.
+			r.chosen[marks[i:i+markLength]] = &chosen{tried: true, written: written, healthy: true, unseen: true}
+		}
 	}
 	r.alsoCounted = max(0, int(stored.Objects)-len(r.chosen))
 }
