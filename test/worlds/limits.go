@@ -45,7 +45,7 @@ func (o *oracle) pausedUntilAsked() {
 		switch gave := wants.gave(r); {
 		case gave && paused != nil && r.sent.After(paused.at):
 			o.accuse("the rule is paused:\n%s\n%s", paused, r)
-		case gave || r.as == user || !r.stored():
+		case gave || r.as == user || !r.stored() || r.sent.Sub(wants.told) < wants.hearing(): // Or it may be a pause of before.
 		default: // The answer may have a pause that another request has stored.
 			var sent written
 			_ = json.Unmarshal([]byte(r.body), &sent) // What is no object stores no pause.

@@ -73,7 +73,7 @@ func (w *rolling) write(r *request, name string) (wrong string) {
 		one = &rolled{lacking: r.at}
 		w.all[metadata.UID], w.named[name] = one, one
 	}
-	if w.gave(r) && one.written.IsZero() {
+	if w.gave(r) && one.written.IsZero() && !w.unclear {
 		wrong = w.give(r, one)
 	}
 	one.lacking = since(one.lacking, metadata.Labels["version"] != w.version, r.at)

@@ -54,7 +54,6 @@ func (w *World) move(ctx context.Context, number int) error {
 
 // publish has users put the rules of a number into the cluster.
 func (w *World) publish(ctx context.Context, number int) error {
-	w.published = number
 	object, sets, err := w.ruleSet(w.workload.texts[number])
 	if err != nil {
 		return err

@@ -123,11 +123,14 @@ func lookAtVersioned(seen map[string]any, resource string, object *unstructured.
 
 // wanting is which version the rule wants at some moment of a history.
 type wanting struct {
-	version string
-	left    map[string]time.Time // when the rules for a version were replaced
-	unclear bool                 // they have come back so soon that nobody can tell by which of them something was written
-	asks    bool                 // the rule is to resume
-	had     map[types.UID]bool   // Deployments that have the version
+	version   string
+	left      map[string]time.Time // when the rules for a version were replaced
+	clear     time.Time            // until then nobody can tell by which rules something was written: they have come back soon
+	unclear   bool                 // nor for how many objects, as no process may have heard of the rules in between
+	asks      bool                 // the rule is to resume
+	told      time.Time            // when users last changed or asked something
+	inCluster bool                 // what users change, processes may hear of late
+	had       map[types.UID]bool   // Deployments that have the version
 }
 
 func newWanting() *wanting {
@@ -136,23 +139,36 @@ func newWanting() *wanting {
 
 // note goes on to the next request, and reports whether it has the rule want another version, and whether it asks it to resume.
 func (w *wanting) note(r *request) (changed, asked bool) {
+	w.inCluster = w.inCluster || r.toSets()
 	switch r.method {
 	case reload:
 	case moved: // The annotation is put on again, too.
+		w.told = r.at
 		return false, w.asks
 	default:
 		return false, false
 	}
 	number, _ := strconv.Atoi(r.path)
-	w.asks = number/2 == 1
+	w.asks, w.told = number/2 == 1, r.at
 	if version(number) == w.version {
 		return false, w.asks
 	}
 	w.left[w.version] = r.at
 	before, is := w.left[version(number)]
 	w.version, w.unclear = version(number), is && r.at.Sub(before) < latestNews+longestAttempt
+	if is && r.at.Sub(before) < w.hearing() {
+		w.clear = r.at.Add(w.hearing())
+	}
 	clear(w.had)
 	return true, w.asks
+}
+
+// hearing is for how long a process may still go by what users have changed since.
+func (w *wanting) hearing() time.Duration {
+	if w.inCluster {
+		return latestNews + longestAttempt
+	}
+	return longestAttempt
 }
 
 // gave reports whether the program has given a Deployment the version with a request.
@@ -161,7 +177,7 @@ func (w *wanting) gave(r *request) bool {
 		return false
 	}
 	uid, has := r.written.Metadata.UID, r.written.Metadata.Labels["version"] == w.version
-	given := has && !w.had[uid] && r.as != user && !w.unclear
+	given := has && !w.had[uid] && r.as != user && r.at.After(w.clear)
 	w.had[uid] = has
 	return given
 }

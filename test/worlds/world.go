@@ -32,7 +32,7 @@ type World struct {
 	disturbances []disturbance
 	inCluster    bool   // see plan
 	account      string // that a set object is to act as
-	published    int    // which rules are its own
+	published    int    // the number of the rules in effect
 	places       []*place
 	rested       int            // how many requests there were when there was nothing to do any more
 	state        map[string]any // in the end, see look
