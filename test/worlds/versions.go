@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What users do besides whose rule wants a version of all Deployments.
+// What users do besides to Deployments of which a rule wants a version.
 const (
 	sicken deed = "sicken" // a Deployment is not healthy any more
 	cure   deed = "cure"
 )
 
-// soak and waves are those of the rule with a rollout: for how many objects it writes before the next wave.
+// soak is how long each wave of the rule with a rollout lasts at least, and waves are for how many objects it writes in each, with those before.
 const soak = time.Minute
 
 var waves = []int{1, 3}
