@@ -224,9 +224,12 @@ func (c *cluster) fresh(cache informer.Key) (at time.Time, fresh bool) {
 }
 
 // hasTakenOver reports whether the caches that have the answers to questions have shown, at some moment since this engine began, all that the
-// leader before had written. Until then, a patch that adds to a number of that leader would add the same twice. The second caller has the version
-// of a cache requested, see [Caches.Fresh].
+// leader before had written. Until then, a patch that adds to a number of that leader would add the same twice. Where there was none, caches were
+// listed since. The second caller has the version of a cache requested, see [Caches.Fresh].
 func (c *cluster) hasTakenOver(reads []plan.Read) bool {
+	if !c.elected {
+		return true
+	}
 	for _, q := range reads {
 		for _, cache := range q.From {
 			if _, has := c.takenOver.Load(cache); has {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
@@ -36,7 +37,7 @@ func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Dura
 // limitHost is what limits need of an engine. It implements [limit.Host].
 type limitHost struct{ *core }
 
-// Watched implements [limit.Host].
+// Watched implements [limit.Caches].
 func (h limitHost) Watched(selections []plan.Selection) (objects int, all bool) {
 	all = true
 	seen := sets.New[plan.Object]()
@@ -50,6 +51,29 @@ func (h limitHost) Watched(selections []plan.Selection) (objects int, all bool) 
 		}
 	}
 	return seen.Len(), all
+}
+
+// takeOverLongest is how long the caches of a new leader may take to show what the leader before has done. One that takes longer is listed
+// anew: its API server may send no bookmarks, and then nothing but a list tells how far the cache has come.
+const takeOverLongest = 90 * time.Second
+
+// HasTakenOver implements [limit.Caches]. Of versions that cannot be compared it is never known, so they are left out.
+func (h limitHost) HasTakenOver(selections []plan.Selection) bool {
+	all := true
+	for _, cache := range selections {
+		version := h.caches.Version(cache)
+		_, err := resourceversion.CompareResourceVersion(version, version)
+		switch {
+		case !h.caches.View(cache, "", "").Synced:
+			all = false
+		case err != nil:
+		case !h.hasTakenOver([]plan.Read{{From: []plan.Selection{cache}}}):
+			if all = false; h.age(h.began) > takeOverLongest {
+				h.caches.Relist(cache)
+			}
+		}
+	}
+	return all
 }
 
 // LookAt implements [limit.Host].

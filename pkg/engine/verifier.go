@@ -95,7 +95,7 @@ func (v *verifier) verify(ctx context.Context, o plan.Operation) (until time.Tim
 			return until, contradicted
 		}
 	}
-	if !o.Irreversible() && (!v.elected || v.hasTakenOver(o.Reads)) {
+	if !o.Irreversible() && v.hasTakenOver(o.Reads) {
 		return until, nil
 	}
 	for _, q := range o.Reads {

@@ -109,6 +109,25 @@ var found = []struct {
 		},
 	},
 	{
+		"The cache of the second leader did not show the Deployment yet that the first leader had written for. So it took it for gone, and another Deployment took the place.",
+		"rollouts",
+		plan{
+			seed: 437458, replicas: 3,
+			steps: []step{
+				{deed: create, name: "c", value: 9, then: 10 * time.Millisecond},
+				{deed: remove, name: "c", value: 9, then: 10 * time.Millisecond},
+				{deed: create, name: "b", value: 7, requests: 6},
+				{deed: replace, name: "b", value: 1, then: 10 * time.Second},
+				{deed: create, name: "a", value: 4, requests: 2},
+				{deed: restart, name: "c", requests: 2},
+			},
+			disturbances: []disturbance{
+				{replica: 0, of: watches, resource: deployments.Resource, from: 1, to: forever, fault: Lagging, by: 17 * time.Second},
+				{replica: 2, of: watches, resource: deployments.Resource, from: 1, to: forever, fault: Lagging, by: 9 * time.Second},
+			},
+		},
+	},
+	{
 		"The set object had a new version that the program had not heard of, so it could not be stored for which Deployment the rule had written. The next Deployment had that tried again and again, as fast as the API server answers.",
 		"limits",
 		plan{

@@ -24,11 +24,11 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"engine/answers", "An object is made by what a cache showed once.",
-		"pkg/engine/verifier.go", "if !o.Irreversible() && (!v.elected || v.hasTakenOver(o.Reads)) {", "if true {",
+		"pkg/engine/verifier.go", "if !o.Irreversible() && v.hasTakenOver(o.Reads) {", "if true {",
 	},
 	{
 		"engine/takeover", "A new leader goes on counting from what its cache has yet to see.",
-		"pkg/engine/verifier.go", "(!v.elected || v.hasTakenOver(o.Reads))", "true",
+		"pkg/engine/verifier.go", "v.hasTakenOver(o.Reads)", "true",
 	},
 	{
 		"engine/watched", "Another object is written because of one as a cache showed it once.",

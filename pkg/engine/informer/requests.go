@@ -446,31 +446,6 @@ type listErrors struct {
 	logged     sets.Set[metav1.StatusReason] // of errors since the last success
 }
 
-// progress is how far a cache follows the API server.
-type progress struct {
-	heard     time.Time // the last list, event or bookmark
-	bookmarks bool      // the API server sends bookmarks
-	watching  *watch.ProxyWatcher
-	opened    time.Time // when that watch began
-
-	reached, next observation // a version that the cache has come to, and a newer one that it may not have come to yet
-	asked         time.Time   // when a version was last asked for, or will be; a list counts as half a second before it began
-	missed        time.Time   // when a version was last wanted and not there
-	began         time.Time   // when the list that is under way began
-
-	// relisting is why the cache has to be listed anew, and listing since when; nil where it has not. Where nobody answered for
-	// a while, etcd may have been restored from a snapshot: a watch that goes on from the last version would leave out the part
-	// of the new history that is before it.
-	relisting error
-	listing   time.Time
-}
-
-// observation is a version of the resource that the API server gave, and the moment before it was asked for it.
-type observation struct {
-	version string
-	at      time.Time
-}
-
 // maxRefusals is after how many refusals in a row that may pass by themselves a cache is out of date.
 const maxRefusals = 3
 
@@ -506,27 +481,6 @@ func (e *listErrors) outdates(list bool, err error) bool {
 	}
 	e.refused++
 	return e.refused >= maxRefusals || list && lasts(err)
-}
-
-// invalidate notes that the cache has to be listed anew.
-func (p *progress) invalidate(now time.Time, why error) {
-	p.listing, p.relisting = now, why
-	p.reached, p.next = observation{}, observation{} // Of a history that may not be this one.
-}
-
-// expect takes a version that the cache is to come to. What was asked for, or written, before the list began may be of another history,
-// and an answer may be late.
-func (p *progress) expect(newer observation) {
-	if newer.at.After(p.next.at) && newer.at.After(p.reached.at) && !newer.at.Before(p.began) {
-		p.next = newer
-	}
-}
-
-// reach takes a version up to which the cache shows all.
-func (p *progress) reach(version string) {
-	if order, err := resourceversion.CompareResourceVersion(version, p.next.version); err == nil && order >= 0 {
-		p.reached, p.next = p.next, observation{}
-	}
 }
 
 // latest is the error of the last request.

@@ -77,6 +77,21 @@ func TestFresh(t *testing.T) {
 	})
 }
 
+// TestBehind holds that a cache that stays behind is known to come to one version after the other, however often a newer one is asked for.
+func TestBehind(t *testing.T) {
+	const lag = 3 // seconds
+	began := time.Now()
+	p := progress{began: began}
+	for second := range 20 {
+		p.expect(observation{strconv.Itoa(1000 + second), began.Add(time.Duration(second) * time.Second)})
+		p.reach(strconv.Itoa(1000 + second - lag))
+		// When one is reached, the last one is the next, and that takes as long as the lag.
+		if reached := int(p.reached.at.Sub(began).Seconds()); second >= 2*lag && reached < second-2*lag || reached > second-lag {
+			t.Errorf("after %d seconds it has reached the version of second %d, and is %d seconds behind", second, reached, lag)
+		}
+	}
+}
+
 // TestFreshQuiet holds that a cache of a resource that does not change is fresh while a second watch from there has a bookmark and
 // nothing else.
 func TestFreshQuiet(t *testing.T) {

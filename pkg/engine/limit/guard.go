@@ -35,11 +35,17 @@ var (
 	ErrUnseen = errors.New("it waits until all objects are looked at that the rule watches, some of which come before it in the rollout")
 )
 
+// Caches are those of an engine. They may not call the guard, as the other methods of a [Host] may.
+type Caches interface {
+	// Watched is how many objects there are in selections, each counted once, and whether all of them are known.
+	Watched([]plan.Selection) (objects int, all bool)
+	// HasTakenOver reports whether the caches of selections show all that the process before has done.
+	HasTakenOver([]plan.Selection) bool
+}
+
 // Host is the engine that a guard works for. Its methods are called by all workers at the same time.
 type Host interface {
-	// Watched is how many objects there are in selections, each counted once, and whether all of them are known. It may not call
-	// the guard, as the others may.
-	Watched([]plan.Selection) (objects int, all bool)
+	Caches
 	// LookAt has objects looked at, in no order; LookAgain has all looked at in selections, and all that is remembered.
 	LookAt(keys []guard.Key)
 	LookAgain([]plan.Selection)
@@ -67,6 +73,7 @@ type Guard struct {
 	rules   map[plan.Rule]*state // in effect
 	stores  bool                 // somebody stores pauses and counts
 	asked   sets.Set[plan.Rule]  // to resume, by who runs the engine
+	surveys int                  // that have begun anew, see survey
 	waiting map[guard.Key]bool   // for room, or for pauses to be known
 }
 
@@ -242,11 +249,14 @@ type check struct {
 	guard.Pass
 	guard   *Guard
 	attempt *guard.Attempt
+	surveys int // that had begun before
 }
 
 // Begin implements [guard.Guard].
 func (g *Guard) Begin(a *guard.Attempt) (guard.Check, time.Time) {
-	return check{guard: g, attempt: a}, time.Time{}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return check{guard: g, attempt: a, surveys: g.surveys}, time.Time{}
 }
 
 // Admit implements [guard.Check]. It is to be asked last, as what it grants counts: of several rules all may write or none. Those
@@ -421,7 +431,7 @@ func (c check) Finish(outcome *guard.Outcome) {
 	defer c.guard.unlock()
 	for id, rule := range c.attempt.Rules.Limited {
 		if s := c.guard.rules[id]; s != nil && s.as(rule) && !rule.Suspended && s.may() == nil && !s.everywhere() {
-			at, stopped := c.guard.waves(s).follow(c.attempt, c.wants(id))
+			at, stopped := c.guard.waves(s).follow(c, c.wants(id))
 			outcome.LookAgain(at)
 			if stopped != nil {
 				outcome.Delay([]plan.Rule{id}, guard.Delay{Err: stopped})

@@ -80,7 +80,7 @@ func byID(rules []guard.Limited) map[plan.Rule]guard.Limited {
 	return out
 }
 
-// Watched implements [limit.Host].
+// Watched implements [limit.Caches].
 func (w *world) Watched(selections []plan.Selection) (objects int, all bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,6 +90,9 @@ func (w *world) Watched(selections []plan.Selection) (objects int, all bool) {
 	}
 	return objects, !w.unlisted
 }
+
+// HasTakenOver implements [limit.Caches].
+func (w *world) HasTakenOver([]plan.Selection) bool { return true }
 
 // LookAt implements [limit.Host].
 func (w *world) LookAt([]guard.Key) {}
@@ -542,6 +545,7 @@ func TestConcurrent(t *testing.T) {
 type broken struct{ *world }
 
 func (broken) Watched([]plan.Selection) (int, bool) { panic("a mistake of ours") }
+func (broken) HasTakenOver([]plan.Selection) bool   { panic("a mistake of ours") }
 
 // TestPanic holds that nothing stays locked after a panic, which the engine contains.
 func TestPanic(t *testing.T) {

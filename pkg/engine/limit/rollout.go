@@ -37,9 +37,16 @@ type rollout struct {
 	sickSince time.Time
 	// waiting are objects that the rule wants to write for, and is not chosen for.
 	waiting map[guard.Key]candidate
-	// seen are the objects that were looked at since the rule came, nil once all were: who is first is known only then.
+	survey
+}
+
+// survey is which of the objects were looked at that a rule watches.
+type survey struct {
+	// seen are those that were since the rule came, nil once all were: who is first is known only then.
 	seen    map[guard.Key]bool
-	watched int // objects, when they were last counted
+	behind  bool // it is not known that caches show all that the process before has done
+	number  int  // of the survey: an attempt that began before it does not count
+	watched int  // objects, when they were last counted
 	counted time.Time
 }
 
@@ -64,7 +71,8 @@ type chosen struct {
 
 func newRollout() *rollout {
 	return &rollout{
-		chosen: map[string]*chosen{}, marks: map[guard.Key]string{}, waiting: map[guard.Key]candidate{}, seen: map[guard.Key]bool{},
+		chosen: map[string]*chosen{}, marks: map[guard.Key]string{}, waiting: map[guard.Key]candidate{},
+		survey: survey{seen: map[guard.Key]bool{}},
 	}
 }
 
@@ -159,11 +167,16 @@ func (w waves) mayBegin(a *guard.Attempt) error {
 	}
 }
 
-// drop takes an object out that is gone, or that the rule does not want to write for any more.
+// drop takes an object out that is gone, or that the rule does not want to write for any more. One that may have been written for stays
+// until all objects have been looked at: a cache that is behind does not show that yet, or not even the object.
 func (w waves) drop(m string) {
 	r := w.rollout
 	c := r.chosen[m]
 	if c == nil {
+		return
+	}
+	if r.seen != nil && c.tried {
+		c.unseen = true
 		return
 	}
 	delete(r.chosen, m)
@@ -205,13 +218,23 @@ func (w waves) count() (all bool) {
 	return all
 }
 
-// looked reports whether all objects have been looked at that the rule watches.
+// looked reports whether all objects have been looked at that the rule watches, as caches show them that have taken over.
 func (w waves) looked() bool {
 	r := w.rollout
 	recently := w.now.Sub(r.counted) < countedFor
 	switch {
 	case r.seen == nil:
 		return true
+	case len(r.chosen) > 0 && !w.guard.host.HasTakenOver(w.Watches):
+		r.behind = true
+		return false
+	case r.behind:
+		w.guard.surveys++
+		r.behind, r.number = false, w.guard.surveys
+		clear(r.seen)
+		watches := w.Watches
+		w.guard.then = append(w.guard.then, func() { w.guard.host.LookAgain(watches) })
+		return false
 	case len(r.seen) < r.watched && recently, !w.count(), len(r.seen) < r.watched:
 		return false
 	}
@@ -277,7 +300,8 @@ const unwritten = "the rule has not written for it yet"
 
 // follow notes how the object fares that was looked at, and returns when it is to be looked at again, zero for never, and why the
 // rule has paused, if it has for this object.
-func (w waves) follow(a *guard.Attempt, wants bool) (at time.Time, stopped error) {
+func (w waves) follow(c check, wants bool) (at time.Time, stopped error) {
+	a := c.attempt
 	decided := slices.ContainsFunc(a.Plan.Decisions, func(d plan.Decision) bool { return d.Rule == w.ID })
 	health, m, r := healthOf(a, w.ID), mark(a.UID), w.rollout
 	goes := a.Watched == nil || !decided || plan.BeingDeleted(a.Watched)
@@ -285,7 +309,7 @@ func (w waves) follow(a *guard.Attempt, wants bool) (at time.Time, stopped error
 		return time.Time{}, nil // Nothing is known of it.
 	}
 	goes = goes || health == nil // The rule does not select it any more.
-	if r.seen != nil && a.Watched != nil && decided {
+	if r.seen != nil && a.Watched != nil && decided && c.surveys >= r.number {
 		r.seen[a.Key] = true
 	}
 	soaked := !r.soaking.IsZero()
@@ -304,10 +328,19 @@ func (w waves) follow(a *guard.Attempt, wants bool) (at time.Time, stopped error
 		w.guard.save(w.state)
 	}
 	if !w.looked() {
-		return time.Time{}, nil
+		return w.again(r.chosen[m]), nil
 	}
 	w.advance()
 	return w.next(r.chosen[m], wants)
+}
+
+// again is when an object is looked at again although not all have been. While caches are behind, the chosen ones ask whether they are still; an
+// object that waits asks by itself, see askAgain.
+func (w waves) again(c *chosen) time.Time {
+	if !w.rollout.behind || c == nil {
+		return time.Time{}
+	}
+	return w.now.Add(countedFor)
 }
 
 // next is when a chosen object is to be looked at again, or one that waits if none of those is left, and why the rule pauses instead.
@@ -373,7 +406,7 @@ func (w waves) advance() {
 	}
 	if w.everywhere() {
 		waiting := slices.Collect(maps.Keys(r.waiting))
-		*r = rollout{wave: r.wave, alsoCounted: r.objects(), watched: r.watched}
+		*r = rollout{wave: r.wave, alsoCounted: r.objects(), survey: survey{watched: r.watched}}
 		w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(waiting) })
 	}
 }
@@ -472,7 +505,7 @@ func moment(at time.Time) *metav1.Time {
 
 // restore takes over what an earlier process has stored. Objects that had not been healthy are not given more time.
 func (r *rollout) restore(stored *v1alpha1.Rollout, now time.Time) {
-	r.wave = max(0, int(stored.Wave))
+	r.wave, r.behind = max(0, int(stored.Wave)), true
 	past := func(at *metav1.Time) time.Time { // Clocks differ.
 		if at == nil || at.After(now) {
 			return now
