@@ -11,14 +11,8 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/steps"
 )
-
-// disk implements [simulate.Files] for reading.
-type disk struct{}
-
-func (disk) ReadFile(path string) ([]byte, error)       { return os.ReadFile(path) }
-func (disk) ReadDir(path string) ([]os.DirEntry, error) { return os.ReadDir(path) }
-func (disk) WriteFile(string, []byte) error             { return os.ErrPermission }
 
 // TestExamples holds that the engine comes to the same on the simulated cluster as on a
 // real one, for every case of every example. Both begin with what the real one has
@@ -33,7 +27,7 @@ func TestExamples(t *testing.T) {
 	t.Cleanup(func() { s.stop(t) })
 	var sum tally
 	for _, file := range files {
-		tests, errs := simulate.Load(file, disk{})
+		tests, errs := simulate.Load(file, steps.Disk{})
 		if err := errs.Err(); err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue

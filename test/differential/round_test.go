@@ -109,7 +109,7 @@ func (s *stage) fillDefaults(t *testing.T, before, after []thing) {
 			continue
 		}
 		namespace := o.object.GetNamespace()
-		if err := s.namespace(t.Context(), namespace); err != nil {
+		if err := s.users().EnsureNamespace(t.Context(), namespace); err != nil {
 			t.Fatal(err)
 		}
 		asked, options := asNew(o.object), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}

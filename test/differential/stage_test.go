@@ -2,6 +2,7 @@ package differential
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,6 +22,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
 	"github.com/dyncontroller/dyncontroller/test/controlplane"
+	"github.com/dyncontroller/dyncontroller/test/steps"
 )
 
 // stage is a real cluster and the simulated API server that has the same definitions.
@@ -52,6 +54,11 @@ func newStage(truth *controlplane.ControlPlane, definitions []*crd.Definition) (
 	return &stage{truth, client, server}, nil
 }
 
+// users are those of the real cluster.
+func (s *stage) users() steps.Users {
+	return steps.Users{Client: s.client, Server: s.server}
+}
+
 // thing is a stored object and its resource.
 type thing struct {
 	gvr    apischema.GroupVersionResource
@@ -66,7 +73,7 @@ var eventsGVR = apischema.GroupVersionResource{Group: "events.k8s.io", Version: 
 
 // play plays a case on both clusters.
 func (s *stage) play(t *testing.T, test *simulate.Test, c *simulate.Case, sum *tally) {
-	fixtures, errs := c.Objects(disk{})
+	fixtures, errs := c.Objects(steps.Disk{})
 	if err := errs.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +97,7 @@ func (s *stage) play(t *testing.T, test *simulate.Test, c *simulate.Case, sum *t
 			return
 		}
 		now = now.Add(c.Steps[i].Advance)
-		if err := s.step(t.Context(), c.Steps[i], fixtures); err != nil {
+		if err := s.users().Do(t.Context(), c.Steps[i], fixtures); err != nil {
 			sum.Left++
 			t.Logf("left at step %d: %v", i+1, err)
 			return
@@ -106,7 +113,7 @@ func (s *stage) tracked(test *simulate.Test, fixtures []map[string]any, c *simul
 	}
 	for _, step := range c.Steps {
 		if step.Apply != nil {
-			more, _ := step.Apply.Objects(disk{})
+			more, _ := step.Apply.Objects(steps.Disk{})
 			fixtures = slices.Concat(fixtures, more)
 		}
 	}
@@ -149,13 +156,14 @@ func (s *stage) fill(ctx context.Context, fixtures []map[string]any) error {
 		if !known {
 			return fmt.Errorf("nothing defines %s", object.GroupVersionKind())
 		}
-		if err := s.namespace(ctx, object.GetNamespace()); err != nil {
+		if err := s.users().EnsureNamespace(ctx, object.GetNamespace()); err != nil {
 			return err
 		}
 		client := s.client.Resource(resource.GVR).Namespace(object.GetNamespace())
 		made, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: "fixtures"})
 		if apierrors.IsAlreadyExists(err) && resource.GVR.Resource == "namespaces" {
-			made, err = client.Patch(ctx, object.GetName(), "application/merge-patch+json", mustJSON(object.Object), metav1.PatchOptions{FieldManager: "fixtures"})
+			data, _ := json.Marshal(object.Object) // It was read from YAML.
+			made, err = client.Patch(ctx, object.GetName(), "application/merge-patch+json", data, metav1.PatchOptions{FieldManager: "fixtures"})
 		}
 		if err != nil {
 			return err
@@ -193,19 +201,6 @@ func renamed(v any, names *strings.Replacer) any {
 		return names.Replace(v)
 	}
 	return v
-}
-
-// namespace makes sure that there is one.
-func (s *stage) namespace(ctx context.Context, name string) error {
-	if name == "" {
-		return nil
-	}
-	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
-	_, err := s.client.Resource(apischema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(ctx, object, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("making a namespace: %w", err)
-	}
-	return nil
 }
 
 // clear removes what a case has brought into the real cluster.

@@ -6,7 +6,7 @@ func House() [][]string {
 	return [][]string{
 		{"./test/corpus", "./test/demo", "./test/differential", "./test/docs", "./test/e2e", "./test/hostile/probe", "./test/mutation", "./test/parity", "./test/scorecard", "./test/tenants", "./test/worlds"},
 		{"./test/virtual"},
-		{"./test/archive", "./test/controlplane", "./test/floors", "./test/generate", "./test/hostile", "./test/oracle", "./test/proxy", "./test/schemas"},
+		{"./test/archive", "./test/controlplane", "./test/floors", "./test/generate", "./test/hostile", "./test/oracle", "./test/proxy", "./test/schemas", "./test/steps"},
 		{"./cmd/dyncontroller"},
 		{"./internal/cli"},
 		{"./internal/operator"},

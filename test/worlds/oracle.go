@@ -22,15 +22,22 @@ import (
 
 // look is what users see of a world.
 func (w *World) look(ctx context.Context) (map[string]any, error) {
-	out, names := map[string]any{}, map[types.UID]string{}
+	out, names, found := map[string]any{}, map[types.UID]string{}, map[string][]unstructured.Unstructured{}
 	for _, of := range w.workload.resources {
-		list, err := w.user.Resource(of).Namespace("shop").List(ctx, metav1.ListOptions{})
+		list, err := w.user.Resource(of).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("looking at the world: %w", err)
 		}
-		for i := range list.Items {
-			names[list.Items[i].GetUID()] = list.Items[i].GetName()
-			w.workload.look(out, of.Resource, &list.Items[i], names)
+		for _, object := range list.Items {
+			if object.GetNamespace() != "system" {
+				names[object.GetUID()] = object.GetName()
+				found[of.Resource] = append(found[of.Resource], object)
+			}
+		}
+	}
+	for resource, objects := range found {
+		for i := range objects {
+			w.workload.look(out, resource, &objects[i], names)
 		}
 	}
 	if w.inCluster {
@@ -83,11 +90,14 @@ type oracle struct {
 
 func (o *oracle) accuse(format string, args ...any) { fmt.Fprintf(&o.verdict, format+"\n", args...) }
 
-// judge says what is wrong with a world that has ended: in the end all must be as in a calm one.
+// judge says what is wrong with a world that has ended: in the end all must be as in a calm one, where there is one.
 func judge(w, calm *World) string {
-	o := &oracle{all: w.history.all, calm: calm.state, elected: len(w.places) > 1}
-	if diff := gocmp.Diff(calm.state, w.state); diff != "" {
-		o.accuse("as if nothing had been disturbed, and as it is (-want +got):\n%s", diff)
+	o := &oracle{all: w.history.all, elected: len(w.places) > 1}
+	if calm != nil {
+		o.calm = calm.state
+		if diff := gocmp.Diff(calm.state, w.state); diff != "" {
+			o.accuse("as if nothing had been disturbed, and as it is (-want +got):\n%s", diff)
+		}
 	}
 	statuses := 0
 	for _, r := range o.all[w.rested:] {

@@ -54,7 +54,7 @@ func drawn(seed uint64, of *workload) plan {
 	if p.replicas > 1 {
 		deeds = append(deeds, seize, restart, restart)
 	}
-	if p.inCluster = lots.IntN(8) == 0; p.inCluster {
+	if p.inCluster = lots.IntN(8) == 0 && of.texts != nil; p.inCluster {
 		deeds = append(deeds, move, move)
 	}
 	delays := one(lots, [][]time.Duration{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,6 +20,8 @@ type workload struct {
 	sets      []*rules.Set                  // the rules at first, and those that may replace them
 	texts     []string                      // the same, as they are written
 	resources []schema.GroupVersionResource // that the rules are about
+	// definitions are those of the custom resources that the API server has besides.
+	definitions []*apiextensionsv1.CustomResourceDefinition
 	// deeds are those of its users, the likelier the more often, and do does one. What is not there cannot be changed, and what is there
 	// not made: that is no error.
 	deeds []deed
@@ -29,6 +32,8 @@ type workload struct {
 	look func(seen map[string]any, resource string, object *unstructured.Unstructured, names map[types.UID]string)
 	// judge looks for what is promised of these rules.
 	judge func(o *oracle)
+	// byTheWay says that the world looks in the end as it has come there, and not as a calm one.
+	byTheWay bool
 }
 
 // user is how the history calls users.

@@ -30,9 +30,10 @@ type World struct {
 	workload     *workload
 	user         dynamic.Interface // of users, whom nothing disturbs
 	disturbances []disturbance
-	inCluster    bool   // see plan
-	account      string // that a set object is to act as
-	published    int    // the number of the rules in effect
+	inCluster    bool           // see plan
+	account      string         // that a set object is to act as
+	published    int            // the number of the rules in effect
+	unfolded     map[string]int // how far users are in the cases of examples, by their names
 	places       []*place
 	rested       int            // how many requests there were when there was nothing to do any more
 	state        map[string]any // in the end, see look
@@ -48,7 +49,7 @@ func newWorld(server *apiserver.Server, of *workload, choose func(n int) int, di
 		network: &network{
 			server: server, stored: storage.NewWorld(clock.RealClock{}), history: &history{}, choose: choose, asked: make(chan struct{}, 1),
 		},
-		workload: of, set: of.sets[0], account: accounts[0], disturbances: disturbances,
+		workload: of, set: of.sets[0], account: accounts[0], disturbances: disturbances, unfolded: map[string]int{},
 	}
 	w.stored.Remember()
 	own := http.RoundTripper(roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -81,13 +82,14 @@ func (w *World) passRequests(n int) { w.serve(time.After(time.Second), n) }
 const (
 	settling = 15 * time.Minute
 	quiet    = 5 * time.Minute
+	calming  = 7 * time.Minute // of a world in which nothing was disturbed
 
 	longestBackOff = 5 * time.Minute
 )
 
-// settle lets the world be, but for what has to be done in it each minute: for longer than a back-off since a request went wrong.
-func (w *World) settle(ctx context.Context) error {
-	for left := settling; left > 0; left -= time.Minute {
+// settle lets the world be for a while, but for what has to be done in it each minute: for longer than a back-off since a request went wrong.
+func (w *World) settle(ctx context.Context, left time.Duration) error {
+	for ; left > 0; left -= time.Minute {
 		since := len(w.history.all)
 		if w.pass(time.Minute); w.workload.tend != nil {
 			if err := w.workload.tend(ctx, w); err != nil {

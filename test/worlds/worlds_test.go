@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand" //nolint:depguard // client-go draws from it.
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -24,7 +25,9 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/document"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema"
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
+	"github.com/dyncontroller/dyncontroller/pkg/simulate"
 	"github.com/dyncontroller/dyncontroller/pkg/simulate/apiserver"
+	"github.com/dyncontroller/dyncontroller/test/steps"
 )
 
 // By default there are as many worlds as take some seconds, and the same ones each time.
@@ -45,13 +48,12 @@ func TestMain(m *testing.M) {
 // TestWorlds holds, for worlds that are drawn, all that the oracle does.
 func TestWorlds(t *testing.T) {
 	server, all := newServer(t), workloads(t)
-	began, requests, failed := time.Now(), atomic.Int64{}, atomic.Bool{}
+	began, next, requests, failed := time.Now(), atomic.Int64{}, atomic.Int64{}, atomic.Bool{}
 	t.Run("", func(t *testing.T) {
-		side := runtime.GOMAXPROCS(0)
-		for first := range min(side, *worlds) {
+		for range min(runtime.GOMAXPROCS(0), *worlds) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
-				for i := first; i < *worlds && !failed.Load(); i += side {
+				for i := next.Add(1) - 1; i < int64(*worlds) && !failed.Load(); i = next.Add(1) - 1 {
 					workload := of(all, *seed+uint64(i))
 					p := drawn(*seed+uint64(i), workload)
 					wrong, transcript, sent := play(t, server, workload, p)
@@ -115,8 +117,31 @@ func ruleSets(t *testing.T) (out []*apiextensionsv1.CustomResourceDefinition) {
 	return out
 }
 
-// workloads are all that there are.
-func workloads(t *testing.T) []*workload {
+// played are the workloads of all examples.
+func played(t *testing.T) (out []*workload) {
+	t.Helper()
+	files, err := filepath.Glob("../../examples/rules/*/*_test.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no examples: %v", err)
+	}
+	for _, file := range files {
+		tests, errs := simulate.Load(file, steps.Disk{})
+		if err := errs.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range tests {
+			of, err := examples(test)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, of...)
+		}
+	}
+	return out
+}
+
+// workloads are all that there are: of each row, one has its turn.
+func workloads(t *testing.T) [][]*workload {
 	t.Helper()
 	example := func(name string) string {
 		text, err := os.ReadFile("../../examples/rules/" + name + "/" + name + ".yaml")
@@ -125,20 +150,27 @@ func workloads(t *testing.T) []*workload {
 		}
 		return string(text)
 	}
-	return []*workload{children(load(t)), replicaSets(load(t), example("replicaset")), jobsOf(load(t), example("job")), rollouts(load(t)), limits(load(t))}
+	return [][]*workload{
+		{children(load(t))}, {replicaSets(load(t), example("replicaset"))}, {jobsOf(load(t), example("job"))}, {rollouts(load(t))}, {limits(load(t))}, played(t),
+	}
 }
 
 func byName(t *testing.T) map[string]*workload {
 	t.Helper()
 	out := map[string]*workload{}
-	for _, one := range workloads(t) {
-		out[one.name] = one
+	for _, row := range workloads(t) {
+		for _, one := range row {
+			out[one.name] = one
+		}
 	}
 	return out
 }
 
 // of is the workload of a seed.
-func of(all []*workload, seed uint64) *workload { return all[seed%uint64(len(all))] }
+func of(all [][]*workload, seed uint64) *workload {
+	row := all[seed%uint64(len(all))]
+	return row[seed/uint64(len(all))%uint64(len(row))]
+}
 
 // load is what makes a workload of the text of rules.
 func load(t *testing.T) func(text string) *workload {
@@ -158,11 +190,19 @@ func load(t *testing.T) func(text string) *workload {
 func play(t *testing.T, server *apiserver.Server, of *workload, p plan) (wrong, transcript string, requests int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		if p.inCluster { // Servers of custom resources are for one bubble.
-			server = newServer(t, ruleSets(t)...)
+		definitions := of.definitions
+		if p.inCluster {
+			definitions = append(ruleSets(t), definitions...)
+		}
+		if len(definitions) > 0 { // Servers of custom resources are for one bubble.
+			server = newServer(t, definitions...)
 		}
 		w := live(t, server, of, p, nil)
-		wrong = judge(w, calm(t, server, of, p))
+		var rest *World
+		if !of.byTheWay {
+			rest = calm(t, server, of, p)
+		}
+		wrong = judge(w, rest)
 		transcript, requests = w.history.String(), len(w.history.all)
 		for _, r := range w.replicas {
 			transcript += r.log.String()
@@ -215,7 +255,7 @@ func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record [
 			w.pass(s.then)
 		}
 	}
-	do(w.settle(t.Context()))
+	do(w.settle(t.Context(), settling))
 	w.rested = len(w.history.all)
 	w.pass(quiet)
 	w.state, err = w.look(t.Context())
@@ -249,7 +289,7 @@ func calm(t *testing.T, server *apiserver.Server, of *workload, p plan) *World {
 		}
 	}
 	do(w.run(t.Context(), 1))
-	do(w.settle(t.Context()))
+	do(w.settle(t.Context(), calming))
 	w.state, err = w.look(t.Context())
 	do(err)
 	w.end()
