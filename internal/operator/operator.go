@@ -83,6 +83,7 @@ type Operator struct {
 	made      *conflict.Made   // by the rules of all tenants
 	pace      *rate.Limiter    // of the looks at their accounts
 	learned   learned
+	ended     bool // Run has; guarded by mu
 }
 
 // core is what all parts of an operator share.
@@ -130,7 +131,10 @@ func (o *Operator) Run(ctx context.Context) {
 	others.Go(func() { o.finishHandovers(ctx) })
 	o.each(ctx, func(ctx context.Context, t *tenant) { t.access.Run(ctx) })
 	others.Wait()
-	tenants, _ := o.present()
+	o.mu.Lock()
+	o.ended = true
+	tenants := o.sorted()
+	o.mu.Unlock()
 	for _, t := range tenants {
 		t.close()
 	}
@@ -218,8 +222,12 @@ func (o *Operator) SetFiles(set *rules.Set) error {
 // regroup gives each tenant the rules of its identity. A tenant of which nothing has
 // changed is left alone, so that nobody is disturbed by the changes of others, nor by
 // what goes wrong with them. Files are in effect as a whole or not at all: where a tenant
-// of theirs cannot be had, all stays as it was. The lock is held.
+// of theirs cannot be had, all stays as it was. After Run has ended it does nothing: nobody would close another
+// tenant. The lock is held.
 func (o *Operator) regroup() error {
+	if o.ended {
+		return nil
+	}
 	all := o.joined()
 	wanted := o.accounts(all)
 	defer func() {

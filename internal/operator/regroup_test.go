@@ -154,6 +154,17 @@ func TestStandsBy(t *testing.T) {
 	})
 }
 
+// TestEnd holds that an operator that has ended begins nothing for sets that come after, as none of it would end: the bubble waits for all that runs.
+func TestEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, nil)
+		k.account("shop", "ann")
+		k.start()()
+		k.setObjects(asObject(t, paints("anns", "ann", "red")))
+		k.files(paints("own", "", "red"))
+	})
+}
+
 // TestFollow holds that set objects are in effect as they come, and only once they are
 // known.
 func TestFollow(t *testing.T) {
