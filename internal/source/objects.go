@@ -68,8 +68,9 @@ func (o *Objects) Run(ctx context.Context) {
 // listed for the first time, and when they cannot be watched any more. Many changes may
 // be one value.
 //
-// A change of the status alone does not count, except for its
-// inventory and its pauses: our own writes cause no work.
+// A change of what the status tells users does not count: our own writes cause no
+// work. What the inventory keeps in the status does: who writes there next has to
+// know the version.
 func (o *Objects) Changed() <-chan struct{} { return o.changed }
 
 // Synced reports whether both kinds have been listed: only then a missing set does not
@@ -176,15 +177,20 @@ func (h handler) Changed(event informer.Event) {
 // Widened implements [informer.Handler]. These caches keep whole objects.
 func (h handler) Widened(informer.Key) {}
 
-// withoutStatus returns an object without its status, but for the inventory and the pauses, and
-// without the metadata that every write changes. A change of the spec shows in the generation.
+// withoutStatus returns an object without what its status tells users, and without the metadata that every write changes.
+// A change of the spec shows in the generation.
 func withoutStatus(object map[string]any) map[string]any {
 	metadata, _ := object["metadata"].(map[string]any)
 	metadata = maps.Clone(metadata)
 	delete(metadata, "resourceVersion")
 	delete(metadata, "managedFields")
 	status, _ := object["status"].(map[string]any)
-	return map[string]any{"metadata": metadata, "inventory": status["inventory"], "paused": status["paused"]}
+	kept := map[string]any{}
+	maps.Copy(kept, status)
+	for _, told := range []string{"observedGeneration", "conditions", "summary", "rules"} {
+		delete(kept, told)
+	}
+	return map[string]any{"metadata": metadata, "status": kept}
 }
 
 // Synced implements [informer.Handler].

@@ -260,6 +260,8 @@ func TestObjectsChanged(t *testing.T) {
 		"recreated":  {"It may be another one within one look.", set("v", "metadata", "uid"), true},
 		"inventory":  {"What it says is cleaned up.", set([]any{map[string]any{"rule": "a"}}, "status", "inventory"), true},
 		"paused":     {"What is written beside it is written by its version.", set([]any{map[string]any{"rule": "a"}}, "status", "paused"), true},
+		"counted":    {"So is this.", set([]any{map[string]any{"rule": "a"}}, "status", "counted"), true},
+		"rollouts":   {"So is this.", set([]any{map[string]any{"rule": "a"}}, "status", "rollouts"), true},
 		"status":     {"It is the echo of our own write.", set([]any{map[string]any{"type": "Ready"}}, "status", "conditions"), false},
 		"managed":    {"They come along with every write.", set([]any{map[string]any{"manager": "a"}}, "metadata", "managedFields"), false},
 	}
