@@ -155,6 +155,17 @@ func (r resource) Patch(_ context.Context, name string, kind types.PatchType, da
 	return c.patched(set, body.Status).DeepCopy(), nil
 }
 
+func (r resource) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
+	set := r.set
+	set.Set = name
+	r.cluster.mu.Lock()
+	defer r.cluster.mu.Unlock()
+	if now := r.cluster.objects[set]; now != nil {
+		return now.DeepCopy(), nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{}, name)
+}
+
 // patched stores a status, and nothing where it says so already.
 func (c *cluster) patched(set plan.Rule, patch map[string]any) *unstructured.Unstructured {
 	after := c.objects[set].DeepCopy()

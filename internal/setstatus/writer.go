@@ -68,10 +68,11 @@ type state struct {
 	uid types.UID
 	// settled is the update for which nothing was left to be written.
 	settled revision
-	// version and status are of the object in the answer to the last write, empty once the
-	// snapshot shows it or something newer.
-	version string
-	status  v1alpha1.Status
+	// version, status and generation are of the object as it was last answered to a write, or read after a conflict; empty
+	// once the snapshot shows it or something newer.
+	version    string
+	status     v1alpha1.Status
+	generation int64
 	// sent is the status that the last write asked for, and void whether that changed nothing: the
 	// API server does not store all of it, and asking again would not help.
 	sent v1alpha1.Status
@@ -168,11 +169,13 @@ func (w *Writer) write(ctx context.Context, update Update) time.Duration {
 	if order, err := resourceversion.CompareResourceVersion(version, known.version); err == nil && order < 0 {
 		have, version = known.status, known.version
 	} else {
-		known.version, known.status = "", v1alpha1.Status{}
+		known.version, known.status, known.generation = "", v1alpha1.Status{}, 0
 	}
 	want := update.Compose(have)
 	changes := difference(have, want)
 	switch {
+	case want.ObservedGeneration < known.generation:
+		return period // The snapshot is to show the present spec first, or the status would be about the one before.
 	case len(changes) == 0, known.void && len(difference(known.sent, want)) == 0:
 		known.settled = current
 		return period
@@ -181,10 +184,14 @@ func (w *Writer) write(ctx context.Context, update Update) time.Duration {
 	}
 	answer, err := w.patch(ctx, update, version, changes)
 	if err != nil {
-		return w.failed(ctx, update, known, err)
+		next := w.failed(ctx, update, known, err)
+		if apierrors.IsConflict(err) {
+			known.version, known.status, known.generation = w.read(ctx, update)
+		}
+		return next
 	}
 	*known = state{
-		uid: update.UID, settled: current, wrote: w.clock.Now(), version: answer.GetResourceVersion(), status: v1alpha1.StatusOf(answer),
+		uid: update.UID, settled: current, wrote: w.clock.Now(), version: answer.GetResourceVersion(), status: v1alpha1.StatusOf(answer), generation: answer.GetGeneration(),
 		sent: want, void: answer.GetResourceVersion() == version,
 	}
 	return period
@@ -235,14 +242,25 @@ func (w *Writer) patch(ctx context.Context, update Update, version string, statu
 	return answer, nil
 }
 
-// failed delays the next attempt, longer each time, and logs an error that was not logged before. An object that is gone,
-// or newer than the snapshot, is no problem: the snapshot will show it.
+// read returns the version, the status and the generation of the object as it is, nothing where that is not known or it is another one. By a
+// snapshot that is behind, or was not told of what another client has written to the status, the same version would be refused again and again.
+func (w *Writer) read(ctx context.Context, update Update) (version string, status v1alpha1.Status, generation int64) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	there, err := w.client.Resource(v1alpha1.ResourceOf(update.Set.Kind)).Namespace(update.Set.Namespace).Get(ctx, update.Set.Set, metav1.GetOptions{})
+	if err != nil || there.GetUID() != update.UID {
+		return "", v1alpha1.Status{}, 0
+	}
+	return there.GetResourceVersion(), v1alpha1.StatusOf(there), there.GetGeneration()
+}
+
+// failed delays the next attempt, longer each time, and logs an error that was not logged before. That an
+// object is gone, or newer than the snapshot, is logged at level debug: it happens all the time.
 func (w *Writer) failed(ctx context.Context, update Update, known *state, err error) time.Duration {
 	logged := err.Error() == known.failure
 	known.failure = err.Error()
 	known.delay = min(max(2*known.delay, firstRetry), lastRetry)
 	known.retry = w.clock.Now().Add(known.delay)
-	known.version, known.status = "", v1alpha1.Status{} // The snapshot may be newer by then.
 	log := w.log.With("gvr", plan.ResourceName(v1alpha1.ResourceOf(update.Set.Kind)), "namespace", update.Set.Namespace, "name", update.Set.Set)
 	switch {
 	case logged || ctx.Err() != nil:

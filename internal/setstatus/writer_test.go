@@ -158,8 +158,21 @@ func TestWriterLags(t *testing.T) {
 		c.want(ofShop, func(in *Input) { in.Generation = 3 })
 		w.Nudge()
 		c.expect(soon, "A newer object is not overwritten.", "guard fails")
+		c.expect(2*time.Second, "It is tried again soon, by the object as it is, whatever is seen of it.", "guard conditions,observedGeneration")
+		c.do(func() { // A user writes the set, and it is not seen yet.
+			c.lag[ofShop] = c.objects[ofShop]
+			c.objects[ofShop] = c.objects[ofShop].DeepCopy()
+			c.version++
+			c.objects[ofShop].SetResourceVersion(strconv.Itoa(c.version))
+			c.objects[ofShop].SetGeneration(5)
+		})
+		c.want(ofShop, func(in *Input) { in.Generation = 4 })
+		w.Nudge()
+		c.expect(time.Minute, "The status of the present set says nothing about the set as it was.", "guard fails")
+		c.want(ofShop, func(in *Input) { in.Generation = 5 })
 		c.do(func() { delete(c.lag, ofShop) })
-		c.expect(2*time.Second, "It is tried again soon.", "guard conditions,observedGeneration")
+		w.Nudge()
+		c.expect(soon, "The set is seen.", "guard conditions,observedGeneration")
 		if log.Len() > 0 {
 			t.Errorf("a conflict is no news: %s", log)
 		}
