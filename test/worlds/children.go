@@ -29,6 +29,8 @@ spec:
     configmaps: {version: v1, resource: configmaps, labelSelector: made=yes}
     runs: {version: v1, resource: podtemplates}
   rules:
+`
+	childrenFirst = `
   - name: least
     watch: deployments
     when: object.spec.replicas < 2
@@ -95,9 +97,30 @@ const (
 )
 
 func children(files func(text string) *workload) *workload {
-	out := files(childrenHead + childrenRest)
+	out := childrenBy(files(childrenHead+childrenFirst+childrenRest), files(childrenHead+childrenFirst))
 	out.name = "children"
-	less := files(childrenHead)
+	return out
+}
+
+// tenants is the same with the rules in two set objects, each of which acts as an account of its own or as the same one.
+func tenants(files func(text string) *workload) *workload {
+	rest := strings.Replace(childrenHead, "name: world", "name: rest", 1)
+	none := `
+  - name: nothing
+    watch: deployments
+    when: object.metadata.name == "nobody"
+    actions: [{patch: {merge: {spec: {paused: true}}}}]
+`
+	first := childrenHead + childrenFirst + "---\n" + rest
+	out := childrenBy(files(first+childrenRest), files(first+none))
+	out.name, out.tenants = "tenants", true
+	out.setOf = func(r *request) string {
+		return map[string]string{podtemplates.Resource: "world", configmaps.Resource: "rest"}[resourceOf(r.path)]
+	}
+	return out
+}
+
+func childrenBy(out, less *workload) *workload {
 	out.sets, out.texts = append(out.sets, less.sets...), append(out.texts, less.texts...)
 	out.resources = []schema.GroupVersionResource{deployments, configmaps, podtemplates}
 	out.deeds = []deed{create, create, scale, relabel, reselect, remove, force, spoil}
@@ -224,7 +247,7 @@ const longestAttempt = time.Minute
 func (o *oracle) byThePresent() {
 	parents := o.parents()
 	o.runsByThePresent(parents)
-	of, heard := map[string]*parent{}, news{}
+	of, heard := map[string]*parent{}, newNews()
 	for _, r := range o.all {
 		heard.note(r)
 		name, is := r.to(configmaps)
@@ -264,7 +287,7 @@ func (o *oracle) runsByThePresent(parents map[types.UID]*parent) {
 // since the request was sent, or before. When the rules have just been replaced, the clean-up after them may come in any order.
 func (o *oracle) heldUntilClean() {
 	held, children, owner := map[types.UID]bool{}, map[string]time.Time{}, map[string]types.UID{}
-	ruled, replaced, heard := true, time.Time{}, news{}
+	ruled, replaced, heard := true, time.Time{}, newNews()
 	for _, r := range o.all {
 		if r.method == reload {
 			ruled, replaced = r.path == "0", r.at

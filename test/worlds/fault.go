@@ -196,15 +196,19 @@ var reasons = map[int]metav1.StatusReason{
 
 // refusal is the answer of an API server that does not carry a request out.
 func refusal(r *http.Request, code int) *http.Response {
-	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reasons[code], code, http.StatusText(code))
-	out := &http.Response{
-		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r,
-	}
+	out := reply(r, code, fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reasons[code], code, http.StatusText(code)))
 	if code == http.StatusTooManyRequests {
 		out.Header.Set("Retry-After", "2")
 	}
 	return out
+}
+
+// reply is an answer in JSON.
+func reply(r *http.Request, code int, body string) *http.Response {
+	return &http.Response{
+		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r,
+	}
 }
 
 // later is a body of which each piece comes some time after it was written.

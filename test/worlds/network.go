@@ -28,6 +28,7 @@ type network struct {
 	record  []*request      // of another life of this world, which it follows
 	moment  time.Time       // of the last request
 	atOnce  int             // how many there have been at that moment
+	revoked revocation      // what replicas may not do
 	asked   chan struct{}   // has a value when there may be a request to carry
 
 	mu      sync.Mutex
@@ -219,8 +220,13 @@ func (n *network) carry(e *errand) {
 	e.hit.carry(e, func() (*http.Response, error) { return n.arrive(one, e.request) })
 }
 
-// arrive has the API server carry a request out.
+// arrive has the API server carry a request out, if it is allowed.
 func (n *network) arrive(one *request, r *http.Request) (*http.Response, error) {
+	if one.as != user {
+		if out := n.revoked.answer(r); out != nil {
+			return out, n.history.arrived(one, out)
+		}
+	}
 	out, err := n.server.Transport(n.stored).RoundTrip(r)
 	if err != nil {
 		return nil, fmt.Errorf("carrying a request out: %w", err)

@@ -41,19 +41,20 @@ func (w *World) look(ctx context.Context) (map[string]any, error) {
 		}
 	}
 	if w.inCluster {
-		_, sets, err := w.ruleSet(w.workload.texts[0])
+		all, err := w.ruleSets(w.workload.texts[0])
 		if err != nil {
 			return nil, err
 		}
-		set, err := sets.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("looking at the set object: %w", err)
+		for _, one := range all {
+			set, err := w.setsLike(one).Get(ctx, one.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return nil, fmt.Errorf("looking at a set object: %w", err)
+			}
+			if out["inventory of "+one.GetName()], err = leftoversOf(set); err != nil {
+				return nil, err
+			}
 		}
-		if len(set.Items) != 1 {
-			return nil, fmt.Errorf("there are %d set objects", len(set.Items))
-		}
-		out["inventory"], err = leftoversOf(&set.Items[0])
-		return out, err
+		return out, nil
 	}
 	inventory, err := w.user.Resource(configmaps).Namespace("system").Get(ctx, "dyncontroller-inventory-world", metav1.GetOptions{})
 	switch {
@@ -77,6 +78,9 @@ func leftoversOf(object *unstructured.Unstructured) ([]leftover, error) {
 		return nil, fmt.Errorf("reading the inventory: %w", err)
 	}
 	out, _ := as.inventory()
+	slices.SortFunc(out, func(a, b leftover) int { // Those of several sets in files are by the names of the sets.
+		return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Resource, b.Resource))
+	})
 	return out, nil
 }
 
@@ -99,28 +103,34 @@ func judge(w, calm *World) string {
 			o.accuse("as if nothing had been disturbed, and as it is (-want +got):\n%s", diff)
 		}
 	}
-	statuses := 0
+	statuses := map[string]int{}
 	for _, r := range o.all[w.rested:] {
 		if r.as == user || !r.changes() {
 			continue
 		}
 		if r.toSets() { // The status counts how often rules were evaluated, such as when a watch begins anew.
-			if statuses++; statuses <= mostStatuses {
+			if r.stored() {
+				statuses[r.path]++
+			}
+			if statuses[r.path] <= mostStatuses {
 				continue
 			}
 		}
 		o.accuse("in the quiet time: %s", r)
 	}
 	o.oneLeader()
-	o.oneAccount()
+	if w.inCluster {
+		o.oneAccount(w.setOf)
+	}
 	o.leased()
 	o.recorded()
 	o.guarded()
+	o.neverAgain()
 	w.workload.judge(o)
 	return o.verdict.String()
 }
 
-// mostStatuses is how often the status of the set object is written in the quiet time, at most.
+// mostStatuses is how often the status of a set object is written in the quiet time, at most.
 const mostStatuses = 6
 
 // oneLeader holds that nothing is written by a replica after the first write of the next one.
@@ -192,21 +202,28 @@ func (w *written) inventory() (leftovers []leftover, paused []pause) {
 
 // recorded holds that the inventory says what rules leave before they do: children, finalizers, and changes for a while.
 func (o *oracle) recorded() {
-	inventory, before := map[leftover]*spans{}, map[types.UID]written{}
+	type entry struct {
+		path string // of who has it
+		leftover
+	}
+	inventory, before := map[entry]*spans{}, map[types.UID]written{}
 	for _, r := range o.all {
 		switch {
 		case !r.stored():
 		case r.toSets(), strings.Contains(r.path, "/namespaces/system/configmaps"):
 			now, _ := r.written.inventory()
+			path := strings.TrimSuffix(r.path, "/status")
 			for _, one := range now {
-				inventory[one] = cmp.Or(inventory[one], &spans{})
+				inventory[entry{path, one}] = cmp.Or(inventory[entry{path, one}], &spans{})
 			}
 			for one, listed := range inventory {
-				listed.note(r.at, slices.Contains(now, one))
+				if one.path == path {
+					listed.note(r.at, slices.Contains(now, one.leftover))
+				}
 			}
 		default:
 			for _, left := range r.leaves(before[r.written.Metadata.UID]) {
-				listed := func(one leftover) bool {
+				listed := func(one entry) bool {
 					return one.Kind == left.Kind && one.Resource == left.Resource && (left.Rule == "" || left.Rule == one.Rule) && inventory[one].during(r.sent, r.sent)
 				}
 				if r.as != user && !slices.ContainsFunc(slices.Collect(maps.Keys(inventory)), listed) {
@@ -246,6 +263,35 @@ func (o *oracle) guarded() {
 		if !isGuarded(r.body) {
 			o.accuse("sent without the uid and the version of the object: %s\n%s", r, r.body)
 		}
+	}
+}
+
+// neverAgain holds that no process sends a write again by a version of the object that the API server has said is not the present one, unless it could
+// not read the present one.
+func (o *oracle) neverAgain() {
+	type place struct{ as, path string }
+	refused := map[place]map[string]*request{} // by the version
+	for _, r := range o.all {
+		at := place{r.as, strings.TrimSuffix(r.path, "/status")}
+		switch {
+		case r.method == http.MethodGet && r.fault != "":
+			delete(refused, at)
+			continue
+		case r.as == user || !r.changes() || !r.arrived || r.code != http.StatusConflict || r.fault != "":
+			continue
+		}
+		var object struct {
+			Metadata, Preconditions struct{ ResourceVersion string }
+		}
+		_ = json.Unmarshal([]byte(r.body), &object) // What is no object has no version.
+		version := object.Metadata.ResourceVersion + object.Preconditions.ResourceVersion
+		if before := refused[at][version]; before != nil && version != "" {
+			o.accuse("sent again by version %s of the object, which was refused before:\n%s\n%s", version, before, r)
+		}
+		if refused[at] == nil {
+			refused[at] = map[string]*request{}
+		}
+		refused[at][version] = r
 	}
 }
 

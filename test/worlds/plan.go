@@ -40,7 +40,8 @@ const (
 	compact deed = "compact" // what can be watched
 	replace deed = "replace" // the rules
 	seize   deed = "seize"   // the lease, as by hand
-	move    deed = "move"    // the set object to another ServiceAccount
+	move    deed = "move"    // a set object to another ServiceAccount
+	revoke  deed = "revoke"  // the right to a resource, for some seconds or minutes
 )
 
 // follows is what often comes next: users undo what they did, and a replica in trouble is started again.
@@ -50,11 +51,11 @@ var follows = map[deed]deed{create: remove, remove: create, replace: replace, tr
 func drawn(seed uint64, of *workload) plan {
 	lots := rand.New(rand.NewPCG(seed, 0))
 	p := plan{seed: seed, replicas: one(lots, []int{1, 1, 3})}
-	deeds := slices.Concat(of.deeds, of.deeds, []deed{crash, restart, restart, freeze, trouble, trouble, trouble, compact, replace})
+	deeds := slices.Concat(of.deeds, of.deeds, []deed{crash, restart, restart, freeze, trouble, trouble, trouble, compact, replace, revoke})
 	if p.replicas > 1 {
 		deeds = append(deeds, seize, restart, restart)
 	}
-	if p.inCluster = lots.IntN(8) == 0 && of.texts != nil; p.inCluster {
+	if p.inCluster = lots.IntN(8) == 0 && of.texts != nil || of.tenants; p.inCluster {
 		deeds = append(deeds, move, move)
 	}
 	delays := one(lots, [][]time.Duration{

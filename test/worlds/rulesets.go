@@ -1,11 +1,15 @@
 package worlds
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,118 +21,196 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/schema/builtin"
 )
 
-// The rules of a world are in a file that all replicas have, or a set object in the cluster, which acts as one of two ServiceAccounts.
+// The rules of a world are in a file that all replicas have, or in set objects in the cluster, each of which acts as one of two ServiceAccounts.
 
 var serviceaccounts = apischema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 
-// ruleSet is the set object of the text of a rule file, and where it is.
-func (w *World) ruleSet(text string) (*unstructured.Unstructured, dynamic.ResourceInterface, error) {
-	object := &unstructured.Unstructured{}
-	data, err := yaml.YAMLToJSON([]byte(text))
-	if err == nil {
-		err = object.UnmarshalJSON(data)
+// ruleSets are the set objects of the text of a rule file.
+func (w *World) ruleSets(text string) (out []*unstructured.Unstructured, err error) {
+	for part := range strings.SplitSeq(text, "\n---\n") {
+		object := &unstructured.Unstructured{}
+		data, err := yaml.YAMLToJSON([]byte(part))
+		if err == nil {
+			err = object.UnmarshalJSON(data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading rules: %w", err)
+		}
+		spec, _ := object.Object["spec"].(map[string]any)
+		spec["serviceAccountName"] = cmp.Or(w.accounts[object.GetName()], accounts[0])
+		if object.GetKind() == "ClusterRuleSet" {
+			spec["serviceAccountNamespace"] = "shop"
+		}
+		out = append(out, object)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading rules: %w", err)
+	return out, nil
+}
+
+// setsLike are the set objects of the kind of one.
+func (w *World) setsLike(one *unstructured.Unstructured) dynamic.ResourceInterface {
+	if one.GetKind() == "RuleSet" {
+		return w.user.Resource(v1alpha1.RuleSets()).Namespace("shop")
 	}
-	spec, _ := object.Object["spec"].(map[string]any)
-	spec["serviceAccountName"] = w.account
-	if object.GetKind() == "RuleSet" {
-		return object, w.user.Resource(v1alpha1.RuleSets()).Namespace("shop"), nil
-	}
-	spec["serviceAccountNamespace"] = "shop"
-	return object, w.user.Resource(v1alpha1.ClusterRuleSets()), nil
+	return w.user.Resource(v1alpha1.ClusterRuleSets())
 }
 
 var accounts = []string{"bot", "other"}
 
-// move has users have the rules act as one of the accounts.
+// setOf is the name of the set object of which a write is, empty where that cannot be told.
+func (w *World) setOf(r *request) string {
+	if w.workload.setOf != nil {
+		return w.workload.setOf(r)
+	}
+	all, _ := w.ruleSets(w.workload.texts[0]) // It has been read before.
+	return all[0].GetName()
+}
+
+// move has users have a set act as one of the accounts, by lot.
 func (w *World) move(ctx context.Context, number int) error {
 	if !w.inCluster {
 		return nil
 	}
-	w.account = accounts[number%len(accounts)]
-	w.history.note(user, moved, w.account)
+	all, err := w.ruleSets(w.workload.texts[w.published])
+	if err != nil {
+		return err
+	}
+	set, account := all[number/len(accounts)%len(all)].GetName(), accounts[number%len(accounts)]
+	w.accounts[set] = account
+	w.history.note(user, moved, set+"/"+account)
 	return w.publish(ctx, w.published)
 }
 
 // publish has users put the rules of a number into the cluster.
 func (w *World) publish(ctx context.Context, number int) error {
-	object, sets, err := w.ruleSet(w.workload.texts[number])
+	all, err := w.ruleSets(w.workload.texts[number])
 	if err != nil {
 		return err
 	}
-	before, err := sets.Get(ctx, object.GetName(), metav1.GetOptions{})
-	if err == nil {
-		before.Object["spec"] = object.Object["spec"]
-		before.SetAnnotations(object.GetAnnotations())
-		_, err = sets.Update(ctx, before, metav1.UpdateOptions{FieldManager: "user"})
-		return err //nolint:wrapcheck // See merge.
-	}
 	for _, name := range accounts {
 		account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": name}}}
-		if _, err := w.user.Resource(serviceaccounts).Namespace("shop").Create(ctx, account, metav1.CreateOptions{FieldManager: "user"}); err != nil {
+		_, err := w.user.Resource(serviceaccounts).Namespace("shop").Create(ctx, account, metav1.CreateOptions{FieldManager: "user"})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return err //nolint:wrapcheck // See merge.
 		}
 	}
-	_, err = sets.Create(ctx, object, metav1.CreateOptions{FieldManager: "user"})
-	return err //nolint:wrapcheck // See merge.
+	for _, object := range all {
+		sets := w.setsLike(object)
+		before, err := sets.Get(ctx, object.GetName(), metav1.GetOptions{})
+		if err == nil {
+			before.Object["spec"] = object.Object["spec"]
+			before.SetAnnotations(object.GetAnnotations())
+			_, err = sets.Update(ctx, before, metav1.UpdateOptions{FieldManager: "user"})
+		} else {
+			_, err = sets.Create(ctx, object, metav1.CreateOptions{FieldManager: "user"})
+		}
+		if err != nil {
+			return err //nolint:wrapcheck // See merge.
+		}
+	}
+	return nil
 }
 
 // toSets reports whether the request is to set objects, or their status.
 func (r *request) toSets() bool { return strings.Contains(r.path, "/apis/"+v1alpha1.Group+"/") }
 
+// setObject is the name of the set object that the request writes, or its status, empty for none.
+func (r *request) setObject() string {
+	_, name, is := strings.Cut(r.path, "rulesets")
+	if !is || !r.toSets() {
+		return ""
+	}
+	return cmp.Or(strings.TrimSuffix(strings.TrimPrefix(name, "/"), "/status"), r.written.Metadata.Name)
+}
+
 // news is which processes have heard that a set object was changed. Rules in a file they are given at once. A set object comes by a watch, which
 // may be late: those that ran by then have heard of it when they say so in its status.
 type news struct {
-	generation int64 // of the set object
-	changed    time.Time
-	began      map[string]time.Time // by process
+	began map[string]time.Time // by process
+	sets  map[string]*changes  // by the name of the set object
+}
+
+// changes is the last change of a set object.
+type changes struct {
+	generation int64
+	at         time.Time
 	heard      map[string]time.Time // by process
 }
 
+func newNews() *news { return &news{map[string]time.Time{}, map[string]*changes{}} }
+
 // note goes on to the next request of a history.
 func (n *news) note(r *request) {
-	if n.began == nil {
-		n.began = map[string]time.Time{}
-	}
 	if n.began[r.as].IsZero() {
 		n.began[r.as] = r.at
 	}
+	name := r.setObject()
+	if name == "" || !r.stored() {
+		return
+	}
+	last := n.sets[name]
 	switch {
-	case !r.toSets() || !r.stored():
-	case r.as == user && r.written.Metadata.Generation > n.generation:
-		n.generation, n.changed, n.heard = r.written.Metadata.Generation, r.at, map[string]time.Time{}
-	case r.as == user:
-	case n.heard[r.as].IsZero() && r.written.Status.ObservedGeneration == n.generation:
-		n.heard[r.as] = r.at
+	case r.as == user && (last == nil || r.written.Metadata.Generation > last.generation):
+		n.sets[name] = &changes{r.written.Metadata.Generation, r.at, map[string]time.Time{}}
+	case r.as == user || last == nil:
+	case last.heard[r.as].IsZero() && r.written.Status.ObservedGeneration == last.generation:
+		last.heard[r.as] = r.at
 	}
 }
 
-// late reports whether a request may be by the set object as it was before.
+// late reports whether a request may be by a set object as it was before.
 func (n *news) late(r *request) bool {
-	return n.generation > 1 && n.began[r.as].Before(n.changed) && r.sent.Sub(n.changed) < latestNews &&
-		(n.heard[r.as].IsZero() || r.sent.Sub(n.heard[r.as]) < longestAttempt)
+	return slices.ContainsFunc(slices.Collect(maps.Keys(n.sets)), func(set string) bool { return n.lateOf(set, r) })
+}
+
+func (n *news) lateOf(set string, r *request) bool {
+	last := n.sets[set]
+	return last != nil && last.generation > 1 && n.began[r.as].Before(last.at) && r.sent.Sub(last.at) < latestNews &&
+		(last.heard[r.as].IsZero() || r.sent.Sub(last.heard[r.as]) < longestAttempt)
 }
 
 // latestNews is how late a process may hear of a set object: a connection may carry nothing for three minutes, and a watch that has stalled is
 // given up after two, more than once.
 const latestNews = 10 * time.Minute
 
-// oneAccount holds that a set object that is moved to another account does nothing as the one before, once it has done something as the new one.
-func (o *oracle) oneAccount() {
-	now, began, heard := accounts[0], false, news{}
+// oneAccount holds that a set object that is moved to another account does nothing as the one before, once it has done something as the new one;
+// and that nothing is written where users work with the rights of the process, but Events about the set objects.
+func (o *oracle) oneAccount(setOf func(*request) string) {
+	type state struct {
+		account string
+		began   bool
+	}
+	sets, heard := map[string]*state{}, newNews()
 	for _, r := range o.all {
 		heard.note(r)
-		switch as := r.account; {
-		case r.method == moved:
-			began, now = began && now == r.path, r.path
-		case heard.late(r): // It may not know where the set is.
-		case as == "" || !r.stored():
-		case as == now:
-			began = true
-		case began:
-			o.accuse("done as %s, and the set had acted as %s: %s", as, now, r)
+		if r.method == moved {
+			name, account, _ := strings.Cut(r.path, "/")
+			if is := sets[name]; is == nil || is.account != account {
+				sets[name] = &state{account: account}
+			}
+			continue
+		}
+		if r.as == user || !r.stored() || r.toSets() || !strings.Contains(r.path, "/namespaces/shop/") || resourceOf(r.path) == "events" {
+			continue
+		}
+		if r.account == "" {
+			o.accuse("written with the rights of the process: %s", r)
+			continue
+		}
+		name := setOf(r)
+		if name == "" {
+			continue
+		}
+		is := sets[name]
+		if is == nil {
+			is = &state{account: accounts[0]}
+			sets[name] = is
+		}
+		switch {
+		case heard.lateOf(name, r): // It may not know where the set is.
+		case r.account == is.account:
+			is.began = true
+		case is.began:
+			o.accuse("done as %s, and the set had acted as %s: %s", r.account, is.account, r)
 		}
 	}
 }

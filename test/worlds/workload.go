@@ -22,6 +22,10 @@ type workload struct {
 	resources []schema.GroupVersionResource // that the rules are about
 	// definitions are those of the custom resources that the API server has besides.
 	definitions []*apiextensionsv1.CustomResourceDefinition
+	// setOf is the name of the set object of which a write is, empty where that cannot be told, nil where there is one; tenants says that the rules
+	// are always in set objects.
+	setOf   func(r *request) string
+	tenants bool
 	// deeds are those of its users, the likelier the more often, and do does one. What is not there cannot be changed, and what is there
 	// not made: that is no error.
 	deeds []deed

@@ -30,10 +30,10 @@ type World struct {
 	workload     *workload
 	user         dynamic.Interface // of users, whom nothing disturbs
 	disturbances []disturbance
-	inCluster    bool           // see plan
-	account      string         // that a set object is to act as
-	published    int            // the number of the rules in effect
-	unfolded     map[string]int // how far users are in the cases of examples, by their names
+	inCluster    bool              // see plan
+	accounts     map[string]string // that set objects are to act as, by their names, the first one where there is none
+	published    int               // the number of the rules in effect
+	unfolded     map[string]int    // how far users are in the cases of examples, by their names
 	places       []*place
 	rested       int            // how many requests there were when there was nothing to do any more
 	state        map[string]any // in the end, see look
@@ -49,7 +49,7 @@ func newWorld(server *apiserver.Server, of *workload, choose func(n int) int, di
 		network: &network{
 			server: server, stored: storage.NewWorld(clock.RealClock{}), history: &history{}, choose: choose, asked: make(chan struct{}, 1),
 		},
-		workload: of, set: of.sets[0], account: accounts[0], disturbances: disturbances, unfolded: map[string]int{},
+		workload: of, set: of.sets[0], accounts: map[string]string{}, disturbances: disturbances, unfolded: map[string]int{},
 	}
 	w.stored.Remember()
 	own := http.RoundTripper(roundTripper(func(r *http.Request) (*http.Response, error) {

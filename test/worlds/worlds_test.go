@@ -151,7 +151,7 @@ func workloads(t *testing.T) [][]*workload {
 		return string(text)
 	}
 	return [][]*workload{
-		{children(load(t))}, {replicaSets(load(t), example("replicaset"))}, {jobsOf(load(t), example("job"))}, {rollouts(load(t))}, {limits(load(t))}, played(t),
+		{children(load(t)), tenants(load(t))}, {replicaSets(load(t), example("replicaset"))}, {jobsOf(load(t), example("job"))}, {rollouts(load(t))}, {limits(load(t))}, played(t),
 	}
 }
 
@@ -240,6 +240,8 @@ func live(t *testing.T, server *apiserver.Server, of *workload, p plan, record [
 			w.at(s.value).current().line.disturb(s.troubles)
 		case seize:
 			do(w.seize(t.Context()))
+		case revoke:
+			w.revoke(s.value)
 		case compact:
 			w.stored.Compact()
 		case replace:
@@ -279,7 +281,7 @@ func calm(t *testing.T, server *apiserver.Server, of *workload, p plan) *World {
 	}
 	for _, s := range p.steps {
 		switch s.deed {
-		case crash, restart, freeze, trouble, seize, compact: // Nothing of that.
+		case crash, restart, freeze, trouble, seize, compact, revoke: // Nothing of that.
 		case replace:
 			do(w.replace(t.Context(), s.value))
 		case move:
