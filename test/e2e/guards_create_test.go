@@ -118,7 +118,7 @@ func echoes(t *testing.T, reason string, result write.Result, state string) {
 			t.Errorf("%s the echo is %+v, the object %s", reason, result.Echo, state)
 		}
 	}
-	if _, has := result.Object["metadata"]; has != (result.Class == write.Written || result.Class == write.Taken) {
+	if _, has := result.Object["metadata"]; has == (result.Class == write.Terminal) {
 		t.Errorf("%s the object is %v", reason, result.Object)
 	}
 }

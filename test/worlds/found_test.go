@@ -128,6 +128,25 @@ var found = []struct {
 		},
 	},
 	{
+		"The cache of the second leader did not show yet what the first leader had made. It was to be made again and again, ever more slowly, until the cache did.",
+		"namespace-defaults/what somebody changes or deletes comes back and what they add stays",
+		plan{
+			seed: 462299, replicas: 3,
+			steps: []step{
+				{deed: withdraw, name: "b", value: 2, then: 10 * time.Second},
+				{deed: unfold, name: "b", value: 4, requests: 1},
+				{deed: restart, name: "c", value: 1, requests: 4},
+			},
+			disturbances: []disturbance{
+				{replica: 0, of: watches, resource: "configmaps", from: 1, to: forever, fault: Lagging, by: 18 * time.Second},
+				{replica: 0, of: watches, resource: "limitranges", from: 1, to: forever, fault: Lagging, by: 21 * time.Second},
+				{replica: 1, of: reads, from: 7, to: 7, fault: TimedOut},
+				{replica: 1, of: reads, resource: "resourcequotas", from: 8, to: 8, fault: Unavailable},
+				{replica: 1, of: watches, from: 1, to: 4, fault: LostRequest},
+			},
+		},
+	},
+	{
 		"The set object had a new version that the program had not heard of, so it could not be stored for which Deployment the rule had written. The next Deployment had that tried again and again, as fast as the API server answers.",
 		"limits",
 		plan{

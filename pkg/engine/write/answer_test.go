@@ -114,7 +114,7 @@ func TestAnswers(t *testing.T) {
 		"Stale": {
 			"The caches have missed a version.", merge,
 			[]exchange{{request: patched, code: 409, answer: refusal("Conflict", notFound)}, {request: "GET " + one, answer: widget(`"uid":"u","resourceVersion":"9"`)}},
-			write.Stale, &write.Echo{Object: at("9")}, false,
+			write.Stale, &write.Echo{Object: at("9")}, true,
 		},
 		"StaleGone": {
 			"They have missed that it is gone.", merge,
@@ -173,7 +173,7 @@ func TestAnswers(t *testing.T) {
 		"InvalidChanged": {
 			"A step of a JSON patch leads nowhere in the object as it is now, of which the API server says so first.", merge,
 			[]exchange{{request: patched, code: 422, answer: refusal("Invalid", notFound)}, {request: "GET " + one, answer: widget(`"uid":"u","resourceVersion":"9"`)}},
-			write.Stale, &write.Echo{Object: at("9")}, false,
+			write.Stale, &write.Echo{Object: at("9")}, true,
 		},
 		"ApplyNew": {
 			"It made the object.", onNew,
@@ -190,7 +190,7 @@ func TestAnswers(t *testing.T) {
 				{request: "PATCH " + one + how + "&force=true", code: 409, answer: refusal("Conflict", notFound)},
 				{request: "GET " + one, answer: widget(`"uid":"u","resourceVersion":"9"`)},
 			},
-			write.Stale, &write.Echo{Object: at("9")}, false,
+			write.Stale, &write.Echo{Object: at("9")}, true,
 		},
 		"ApplyNewWasThere": {
 			"Something was there, and the caches know of none.", onNew,
@@ -281,7 +281,7 @@ func TestAnswers(t *testing.T) {
 		"DeleteStale": {
 			"A precondition does not hold.", remove,
 			[]exchange{{request: "DELETE " + one, code: 409, answer: refusal("Conflict", notFound)}, {request: "GET " + one, answer: widget(`"uid":"u","resourceVersion":"9"`)}},
-			write.Stale, &write.Echo{Object: at("9")}, false,
+			write.Stale, &write.Echo{Object: at("9")}, true,
 		},
 	}
 	for name, tc := range tests {

@@ -32,8 +32,8 @@ type Result struct {
 	Err   error
 	// RetryAfter is how long the API server asked to wait, zero where it did not ask.
 	RetryAfter time.Duration
-	// Object is the object in the answer, nil where there is none. Of [Taken] it is the
-	// object that has the name, nil where it cannot be read.
+	// Object is the object in the answer, nil where there is none. Of [Taken] it is the object that has the name, and of [Stale] the
+	// object as it is there; nil where that cannot be read.
 	Object map[string]any
 	// Echo is what the caches must show before the object that this was decided for
 	// is evaluated again, nil where there is nothing to wait for or that is not
@@ -248,11 +248,12 @@ func (c *Client) refused(ctx context.Context, request Request, err error) Result
 		}
 		// The API server has judged the object as it is now. If that is another object than that of the
 		// snapshot, or another version of it, another request may be right.
-		if echo, _ := c.missed(ctx, target); echo != nil && echo.Object != target {
-			result.Class, result.Echo = Stale, echo
+		if echo, there := c.missed(ctx, target); echo != nil && echo.Object != target {
+			result.Class = Stale
+			result.shows(echo, there)
 		}
 	case Stale:
-		result.Echo, _ = c.missed(ctx, target)
+		result.shows(c.missed(ctx, target))
 	case Taken:
 		result.Echo, result.Object = c.missed(ctx, target)
 	case Unchanged:
@@ -260,6 +261,13 @@ func (c *Client) refused(ctx context.Context, request Request, err error) Result
 	default:
 	}
 	return result
+}
+
+// shows says how the object is there, which tells which caches have to show it.
+func (r *Result) shows(echo *Echo, there map[string]any) {
+	if r.Echo = echo; echo != nil && !echo.Gone {
+		r.Object = there
+	}
 }
 
 // missed reads what the caches have missed of an object. It returns no echo where that
