@@ -107,6 +107,10 @@ var mended = []struct{ name, without, file, is, was string }{
 		"pkg/engine/write/client.go", `guards = map[string]any{"resourceVersion": neverCurrent}`, `guards = map[string]any{}`,
 	},
 	{
+		"setstatus/conflict", "A status that was refused is sent again by the same version of the set object.",
+		"internal/setstatus/writer.go", "if apierrors.IsConflict(err) {", "if false {",
+	},
+	{
 		"limit/stored", "A rule writes for a wave before it is stored for which objects that is.",
 		"pkg/engine/limit/rollout.go", "case w.guard.stores && w.saving != saved:", "case false:",
 	},

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 )
 
 // look is what users see of a world.
@@ -53,6 +55,9 @@ func (w *World) look(ctx context.Context) (map[string]any, error) {
 			if out["inventory of "+one.GetName()], err = leftoversOf(set); err != nil {
 				return nil, err
 			}
+			if !w.workload.pauses {
+				out["conditions of "+one.GetName()] = conditionsOf(set)
+			}
 		}
 		return out, nil
 	}
@@ -68,6 +73,16 @@ func (w *World) look(ctx context.Context) (map[string]any, error) {
 		}
 	}
 	return out, nil
+}
+
+// conditionsOf is what the status of a set object tells users, and whether it is about its present version.
+func conditionsOf(set *unstructured.Unstructured) map[string]any {
+	status := v1alpha1.StatusOf(set)
+	out := map[string]any{"observed": status.ObservedGeneration == set.GetGeneration()}
+	for _, c := range status.Conditions {
+		out[c.Type] = fmt.Sprintf("%s %s of the present version: %t", c.Status, c.Reason, c.ObservedGeneration == set.GetGeneration())
+	}
+	return out
 }
 
 // leftoversOf are those that an object has in its status or its data.

@@ -48,7 +48,7 @@ func limits(files func(text string) *workload) *workload {
 // versions is the workload of a rule that wants a version of all Deployments, and has a field more. The files are of two versions, and then of the
 // same with the annotation that has the rule resume. In the end users cure all Deployments, and have the rule resume.
 func versions(files func(text string) *workload, field string) *workload {
-	out := &workload{}
+	out := &workload{pauses: true}
 	for _, annotations := range []string{"", "dyncontroller.dev/resume: roll"} {
 		for _, version := range []string{"v1", "v2"} {
 			one := files(fmt.Sprintf(`

@@ -26,6 +26,8 @@ type workload struct {
 	// are always in set objects.
 	setOf   func(r *request) string
 	tenants bool
+	// pauses says that rules may have paused in the end, or not.
+	pauses bool
 	// deeds are those of its users, the likelier the more often, and do does one. What is not there cannot be changed, and what is there
 	// not made: that is no error.
 	deeds []deed
