@@ -282,7 +282,7 @@ func (o *oracle) guarded() {
 }
 
 // neverAgain holds that no process sends a write again by a version of the object that the API server has said is not the present one, unless it could
-// not read the present one.
+// not read the present one. What is to be made may be so a while later: what had the name may be gone.
 func (o *oracle) neverAgain() {
 	type place struct{ as, path string }
 	refused := map[place]map[string]*request{} // by the version
@@ -300,7 +300,8 @@ func (o *oracle) neverAgain() {
 		}
 		_ = json.Unmarshal([]byte(r.body), &object) // What is no object has no version.
 		version := object.Metadata.ResourceVersion + object.Preconditions.ResourceVersion
-		if before := refused[at][version]; before != nil && version != "" {
+		makes := version == "1" // No object has that version.
+		if before := refused[at][version]; before != nil && version != "" && (!makes || r.sent.Sub(before.sent) < mostBehind) {
 			o.accuse("sent again by version %s of the object, which was refused before:\n%s\n%s", version, before, r)
 		}
 		if refused[at] == nil {

@@ -25,21 +25,26 @@ type rolling struct {
 	*wanting
 	all   map[types.UID]*rolled
 	named map[string]*rolled
-	led   map[string]*request // with which a process has changed something first
+	led   map[engine]*request // with which it has changed something first
 	wave  int                 // from 0; the one after the last is for all
 }
+
+// engine is who runs the rules: a process, as an account.
+type engine struct{ as, account string }
+
+func (r *request) by() engine { return engine{r.as, r.account} }
 
 // judgeRollouts holds that the rule writes for no more Deployments than its wave is for, that a wave lasts for as long as the rule says, and that
 // none begins while a Deployment is unhealthy that was so already when it was written for.
 func judgeRollouts(o *oracle) {
 	o.pausedUntilAsked()
-	now := rolling{wanting: newWanting(), all: map[types.UID]*rolled{}, named: map[string]*rolled{}, led: map[string]*request{}}
+	now := rolling{wanting: newWanting(), all: map[types.UID]*rolled{}, named: map[string]*rolled{}, led: map[engine]*request{}}
 	for _, r := range o.all {
 		now.follow(r)
 		if !r.stored() {
 			continue
 		}
-		now.led[r.as] = cmp.Or(now.led[r.as], r)
+		now.led[r.by()] = cmp.Or(now.led[r.by()], r)
 		if name, is := r.to(deployments); is {
 			if wrong := now.write(r, cmp.Or(name, r.written.Metadata.Name)); wrong != "" {
 				o.accuse("%s: %s", wrong, r)
@@ -121,7 +126,7 @@ func (w *rolling) count(r *request) (n, known int, last time.Time) {
 		if one.written.IsZero() {
 			continue
 		}
-		if n++; one.gone == 0 || !one.unsure && one.gone > w.led[r.as].number {
+		if n++; one.gone == 0 || !one.unsure && one.gone > w.led[r.by()].number {
 			known++
 		}
 		if one.written.After(last) {
@@ -137,7 +142,7 @@ const mayBeUnknown = 5 * time.Minute
 // waited reports whether a Deployment has waited since a moment. If none did, the rollout may have ended.
 func (w *rolling) waited(r *request, since time.Time) bool {
 	for _, one := range w.all {
-		known := one.lacking.Before(w.led[r.as].at) || r.at.Sub(one.lacking) > mayBeUnknown
+		known := one.lacking.Before(w.led[r.by()].at) || r.at.Sub(one.lacking) > mayBeUnknown
 		if one.gone == 0 && known && !one.lacking.IsZero() && one.lacking.Before(since) {
 			return true
 		}
