@@ -124,7 +124,7 @@ func judge(w, calm *World) string {
 			continue
 		}
 		if r.toSets() { // The status counts how often rules were evaluated, such as when a watch begins anew.
-			if r.stored() {
+			if r.fault == "" {
 				statuses[r.path]++
 			}
 			if statuses[r.path] <= mostStatuses {
@@ -141,6 +141,7 @@ func judge(w, calm *World) string {
 	o.recorded()
 	o.guarded()
 	o.neverAgain()
+	o.neverBack()
 	w.workload.judge(o)
 	return o.verdict.String()
 }
@@ -281,33 +282,43 @@ func (o *oracle) guarded() {
 	}
 }
 
-// neverAgain holds that no process sends a write again by a version of the object that the API server has said is not the present one, unless it could
-// not read the present one. What is to be made may be so a while later: what had the name may be gone.
+// neverAgain holds that no process sends a write again that the API server has refused as out of date, unless it could not read the object since. What
+// is to be made may be so a while later: what had the name may be gone.
 func (o *oracle) neverAgain() {
-	type place struct{ as, path string }
-	refused := map[place]map[string]*request{} // by the version
+	type place struct{ as, account, path string }
+	refused := map[place]map[string]*request{} // by their bodies, which name the version
 	for _, r := range o.all {
-		at := place{r.as, strings.TrimSuffix(r.path, "/status")}
+		at := place{r.as, r.account, strings.TrimSuffix(r.path, "/status")}
 		switch {
-		case r.method == http.MethodGet && r.fault != "":
+		case r.method == http.MethodGet && (r.fault != "" || r.code != http.StatusOK):
 			delete(refused, at)
 			continue
-		case r.as == user || !r.changes() || !r.arrived || r.code != http.StatusConflict || r.fault != "":
+		case r.as == user || !r.changes() || !r.arrived || r.code != http.StatusConflict || r.fault != "" || r.method == http.MethodPost:
 			continue
 		}
-		var object struct {
-			Metadata, Preconditions struct{ ResourceVersion string }
-		}
-		_ = json.Unmarshal([]byte(r.body), &object) // What is no object has no version.
-		version := object.Metadata.ResourceVersion + object.Preconditions.ResourceVersion
-		makes := version == "1" // No object has that version.
-		if before := refused[at][version]; before != nil && version != "" && (!makes || r.sent.Sub(before.sent) < mostBehind) {
-			o.accuse("sent again by version %s of the object, which was refused before:\n%s\n%s", version, before, r)
+		makes := strings.Contains(r.body, `resourceVersion: "1"`) // No object has that version.
+		if before := refused[at][r.body]; before != nil && (!makes || r.sent.Sub(before.sent) < mostBehind) {
+			o.accuse("sent again as it was refused before:\n%s\n%s\n%s", before, r, r.body)
 		}
 		if refused[at] == nil {
 			refused[at] = map[string]*request{}
 		}
-		refused[at][version] = r
+		refused[at][r.body] = r
+	}
+}
+
+// neverBack holds that the status of a set object is never about an earlier version of it than before.
+func (o *oracle) neverBack() {
+	observed := map[string]int64{}
+	for _, r := range o.all {
+		if r.as == user || !r.toSets() || !r.stored() {
+			continue
+		}
+		now := r.written.Status.ObservedGeneration
+		if now < observed[r.setObject()] {
+			o.accuse("the status was about generation %d, and is about %d: %s", observed[r.setObject()], now, r)
+		}
+		observed[r.setObject()] = now
 	}
 }
 

@@ -21,7 +21,7 @@ type revocation struct {
 // revoke takes the right to a resource away for a while, both by lot.
 func (w *World) revoke(number int) {
 	resources := w.workload.resources
-	w.revoked = revocation{resources[number%len(resources)].Resource, time.Now().Add([]time.Duration{20 * time.Second, 2 * time.Minute, 5 * time.Minute}[number/4])}
+	w.revoked = revocation{resources[number%len(resources)].Resource, time.Now().Add([]time.Duration{20 * time.Second, 2 * time.Minute, 5 * time.Minute}[number/4%3])}
 }
 
 // answer answers a request in place of the API server, if it is about what is revoked: otherwise it returns nil.

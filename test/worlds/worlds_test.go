@@ -124,6 +124,7 @@ func played(t *testing.T) (out []*workload) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no examples: %v", err)
 	}
+	names := map[string]bool{}
 	for _, file := range files {
 		tests, errs := simulate.Load(file, steps.Disk{})
 		if err := errs.Err(); err != nil {
@@ -134,7 +135,12 @@ func played(t *testing.T) (out []*workload) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, of...)
+			out, names[test.Name] = append(out, of...), len(of) > 0
+		}
+	}
+	for name := range byTheWay {
+		if !names[name] {
+			t.Fatalf("no example is %s, of which byTheWay says something", name)
 		}
 	}
 	return out
