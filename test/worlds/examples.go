@@ -138,14 +138,9 @@ func (s story) unfold(ctx context.Context, w *World, users steps.Users, of *simu
 	next := w.unfolded[of.Name] % (len(of.Steps) + 1)
 	w.unfolded[of.Name]++
 	if next > 0 {
-		return s.step(ctx, users, of, of.Steps[next-1], fixtures)
+		return s.step(ctx, w, users, of, of.Steps[next-1], fixtures)
 	}
-	for _, object := range fixtures {
-		if err := s.apply(ctx, w, users, object); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.applyAll(ctx, w, users, fixtures)
 }
 
 // apply waits until an object of before is gone. One that is being deleted in the case is deleted.
@@ -169,19 +164,22 @@ func (s story) apply(ctx context.Context, w *World, users steps.Users, object ma
 }
 
 // step does a step, unless it changes what rules make, which is there sooner or later.
-func (s story) step(ctx context.Context, users steps.Users, of *simulate.Case, now simulate.Step, fixtures []map[string]any) error {
-	if now.Patch == nil {
-		return refusable(users.Do(ctx, now, fixtures))
-	}
-	own := slices.Clone(fixtures)
+func (s story) step(ctx context.Context, w *World, users steps.Users, of *simulate.Case, now simulate.Step, fixtures []map[string]any) error {
+	own := slices.Clone(fixtures) // What users make in the case.
 	for _, step := range of.Steps {
-		if step.Apply != nil {
-			more, errs := step.Apply.Objects(steps.Disk{})
-			if err := errs.Err(); err != nil {
-				return fmt.Errorf("reading what to apply: %w", err)
-			}
-			own = append(own, more...)
+		if step.Apply == nil {
+			continue
 		}
+		objects, errs := step.Apply.Objects(steps.Disk{})
+		if err := errs.Err(); err != nil {
+			return fmt.Errorf("reading what to apply: %w", err)
+		}
+		if own = append(own, objects...); step.Node == now.Node {
+			return s.applyAll(ctx, w, users, objects)
+		}
+	}
+	if now.Patch == nil {
+		return refusable(users.Do(ctx, now, own))
 	}
 	gvr, namespace, err := users.Locate(now.Patch.Object, own)
 	if err != nil {
@@ -191,6 +189,15 @@ func (s story) step(ctx context.Context, users steps.Users, of *simulate.Case, n
 		one := &unstructured.Unstructured{Object: object}
 		if resource, _ := users.Server.OfKind(one.GroupVersionKind()); resource.GVR == gvr && one.GetNamespace() == namespace && one.GetName() == now.Patch.Name {
 			return refusable(users.Do(ctx, now, own))
+		}
+	}
+	return nil
+}
+
+func (s story) applyAll(ctx context.Context, w *World, users steps.Users, objects []map[string]any) error {
+	for _, object := range objects {
+		if err := s.apply(ctx, w, users, object); err != nil {
+			return err
 		}
 	}
 	return nil
