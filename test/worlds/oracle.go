@@ -128,7 +128,7 @@ func judge(w, calm *World) string {
 			o.accuse("as if nothing had been disturbed, and as it is (-want +got):\n%s", diff)
 		}
 	}
-	statuses := map[string]int{}
+	statuses, refused := map[string]int{}, map[string]int{}
 	for _, r := range o.all[w.rested:] {
 		if r.as == user || !r.changes() {
 			continue
@@ -138,6 +138,11 @@ func judge(w, calm *World) string {
 				statuses[r.path]++
 			}
 			if statuses[r.path] <= mostStatuses {
+				continue
+			}
+		}
+		if at := r.as + " " + r.path; r.arrived && !r.stored() { // A new process may try once what has been refused to the one before.
+			if refused[at]++; refused[at] == 1 {
 				continue
 			}
 		}
