@@ -22,6 +22,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // book is what a tenant may have left: of a set object in its status, of sets in files
@@ -49,6 +50,7 @@ type stored struct {
 // Nobody else writes to it, but for people. Of one that is being deleted that is not asked.
 func (s stored) current(set *object) bool {
 	return s.shown != nil && !set.Deleting && s.shown.UID == set.UID && s.shown.Generation == set.Generation && s.shown.Finalizer == set.Finalizer &&
+		slices.Equal(s.book.Asked(ruleOf(set.Key)), spec.Resumed(set.Annotations[spec.ResumeAnnotation])) &&
 		reflect.DeepEqual(s.shown.Status.Inventory, set.Status.Inventory) &&
 		reflect.DeepEqual(s.shown.Status.Paused, set.Status.Paused) && reflect.DeepEqual(s.shown.Status.Counted, set.Status.Counted) &&
 		reflect.DeepEqual(s.shown.Status.Rollouts, set.Status.Rollouts)

@@ -120,8 +120,8 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 		turn.limit = o.options.Settings.AccountRules
 	}
 	o.take(all, known, news, turn)
+	defer o.lookWhatIsAsked(before)
 	if !first && !o.undone && maps.EqualFunc(before, o.objects, sameRules) {
-		o.ask()
 		if !maps.Equal(before, o.objects) {
 			o.changed()
 		}
@@ -132,6 +132,19 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 		o.options.Log.Error("rules of set objects could not be put into effect", "err", err)
 	}
 	return turn.ended
+}
+
+// lookWhatIsAsked has those who run sets read them of which another version asks rules to resume, or does so no longer. The lock is held.
+func (s *state) lookWhatIsAsked(before map[source.Key]*object) {
+	for key, set := range s.objects {
+		was, t := before[key], s.runs[key]
+		if was == nil || t == nil || was.ResourceVersion == set.ResourceVersion {
+			continue
+		}
+		if len(was.Annotations[spec.ResumeAnnotation])+len(set.Annotations[spec.ResumeAnnotation]) > 0 {
+			t.engine.Tidy()
+		}
+	}
 }
 
 // take judges set objects, by what is known of schemas, of which some may be news. One that is refused leaves the version

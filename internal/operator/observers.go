@@ -88,10 +88,3 @@ func (o observer) Paused(pause limit.Pause) {
 		o.notifier.paused(pause)
 	}
 }
-
-// Resumed implements [engine.Observer].
-func (o observer) Resumed(rule plan.Rule) {
-	if o.notifier != nil {
-		o.notifier.resumed(rule)
-	}
-}

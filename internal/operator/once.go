@@ -131,14 +131,10 @@ func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set
 		t.close()
 		return out, nil
 	}
-	o.mu.Lock()
-	asked := o.asked()
-	o.mu.Unlock()
-	t.engine.Resume(asked)
 	out.Report, err = t.engine.Settle(ctx, set)
 	for o.notifier.queue.Len() > 0 {
 		one, _ := o.notifier.queue.Get()
-		o.notifier.give(ctx, one)
+		o.notifier.tell(ctx, one)
 	}
 	return out, err
 }

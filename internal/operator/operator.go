@@ -253,7 +253,6 @@ func (o *Operator) regroup() error {
 		}
 	}
 	concerns, now := o.concerns(), o.handedOver(all).ByIdentity()
-	o.ask()
 	for _, t := range o.sorted() {
 		t.take(cmp.Or(now[t.account], &rules.Set{}), fmt.Sprintln(o.listed)+string(concerns[t.account]))
 	}

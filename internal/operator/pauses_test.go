@@ -52,21 +52,15 @@ func (k *kit) countRed(n int) (count int) {
 	return count
 }
 
-// resuming is a set object that is asked to resume, in the world as well.
-func (k *kit) resuming(set source.Object, names string) source.Object {
+// annotate puts the annotation on a set object in the world, or takes it off, and returns the set as the operator is to see it.
+func (k *kit) annotate(set source.Object, names string) source.Object {
 	k.set(func(w *world) {
 		object := w.objects["rulesets/shop/"+set.Name]
 		metadata, _ := object["metadata"].(map[string]any)
 		metadata["annotations"] = map[string]any{spec.ResumeAnnotation: names, "theirs": "kept"}
+		w.store("rulesets", object)
 	})
 	set.Annotations = map[string]string{spec.ResumeAnnotation: names}
-	return set
-}
-
-// resumingAnew is the same in a version of its own.
-func (k *kit) resumingAnew(set source.Object, names string) source.Object {
-	set = k.resuming(set, names)
-	k.set(func(w *world) { w.store("rulesets", w.objects["rulesets/shop/"+set.Name]) })
 	set.ResourceVersion, _ = k.field("rulesets", "shop", set.Name, "metadata", "resourceVersion").(string)
 	return set
 }
@@ -92,7 +86,8 @@ func TestPauseOfAnObject(t *testing.T) {
 		if diff := cmp.Diff([]string{"POST events/shop"}, k.recorded()); diff != "" {
 			t.Errorf("events by the process (-want +got):\n%s", diff)
 		}
-		k.setObjects(k.resuming(set, "other, paint"))
+		asked := k.annotate(set, "other, paint")
+		k.setObjects(asked)
 		k.pass(time.Minute)
 		if n := k.countRed(4); n != 2 {
 			t.Errorf("%d are painted, want another one", n)
@@ -101,15 +96,17 @@ func TestPauseOfAnObject(t *testing.T) {
 		if diff := cmp.Diff(want, k.field("rulesets", "shop", "color", "metadata", "annotations")); diff != "" {
 			t.Errorf("annotations (-want +got):\n%s", diff)
 		}
-		k.setObjects(k.resuming(set, "paint")) // As the operator saw it before it took that off.
+		k.setObjects(set)
+		k.pass(time.Minute)
+		k.setObjects(asked) // A watch shows a version of before.
 		k.pass(time.Minute)
 		if n := k.countRed(4); n != 2 {
-			t.Errorf("%d are painted: what was asked for before it paused again counts", n)
+			t.Errorf("%d are painted: what is no longer asked counts", n)
 		}
-		k.setObjects(k.resumingAnew(set, "paint")) // It is put on anew before the operator saw that.
+		k.setObjects(k.annotate(set, "paint"))
 		k.pass(time.Minute)
 		if n := k.countRed(4); n != 3 {
-			t.Errorf("%d are painted, want another one: somebody has asked for it since", n)
+			t.Errorf("%d are painted, want another one: a user has asked for it since", n)
 		}
 		stop()
 	})
@@ -126,22 +123,29 @@ func (k *kit) told() (out string) {
 func TestPauseThoughAsked(t *testing.T) {
 	tests := map[string]struct {
 		reason string
-		early  bool // the annotation is there before the rule ever paused
-		red    int  // painted by then
+		early  bool          // the annotation is there before the rule ever paused
+		late   time.Duration // how late the operator sees it
+		red    int           // painted by then
 	}{
-		"Early": {"Nobody can have looked yet.", true, 1},
-		"Again": {"It has resumed, and paused again at once.", false, 2},
+		"Early": {"Nobody can have looked yet.", true, 0, 1},
+		"Late":  {"Nor if the operator hears of it only when the rule has paused.", true, time.Minute, 1},
+		"Again": {"It has resumed, and paused again at once.", false, 0, 2},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k, set := newCautious(t, 4)
+				stop := k.start()
 				if !tc.early {
 					k.setObjects(set)
+					k.pass(time.Minute)
 				}
-				stop := k.start()
-				k.pass(time.Minute)
-				k.setObjects(k.resuming(set, "paint"))
+				seen := k.annotate(set, "paint")
+				if tc.late > 0 {
+					k.setObjects(set)
+					k.pass(tc.late)
+				}
+				k.setObjects(seen)
 				k.pass(time.Minute)
 				if n := k.countRed(4); n != tc.red {
 					t.Errorf("%s %d are painted, want %d", tc.reason, n, tc.red)
@@ -154,7 +158,8 @@ func TestPauseThoughAsked(t *testing.T) {
 				if !strings.Contains(told, " on RuleSet shop/color") || strings.Contains(told, "put it on again") {
 					t.Errorf("%s it is told: %s", tc.reason, told)
 				}
-				k.setObjects(k.resumingAnew(set, "paint"))
+				k.setObjects(set)
+				k.setObjects(k.annotate(set, "paint"))
 				k.pass(time.Minute)
 				if n := k.countRed(4); n != tc.red+1 {
 					t.Errorf("%s %d are painted: what was told does not help", tc.reason, n)
@@ -178,7 +183,7 @@ func TestAnnotationIsTakenOffAtLast(t *testing.T) {
 		stop := k.start()
 		k.pass(time.Minute)
 		k.set(func(w *world) { w.fails["GET rulesets"] = http.StatusInternalServerError })
-		asked := k.resuming(set, "paint")
+		asked := k.annotate(set, "paint")
 		k.setObjects(asked)
 		k.pass(time.Minute)
 		k.set(func(w *world) { delete(w.fails, "GET rulesets") })
@@ -244,26 +249,6 @@ func TestPauseOfAFile(t *testing.T) {
 	})
 }
 
-// TestDuplicateNamesInAnAnnotation holds that they are one, in order, and that a set that
-// is not in effect asks for nothing.
-func TestDuplicateNamesInAnAnnotation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, nil)
-		good, bad := asObject(t, paints("color", "ann", "red")), asObject(t, strings.Replace(paints("bad", "ann", "red"), "watch: configmaps", "watch: maps", 1))
-		good.Annotations = map[string]string{spec.ResumeAnnotation: "b,a , b"}
-		bad.Annotations = map[string]string{spec.ResumeAnnotation: "c"}
-		k.setObjects(good, bad)
-		var got []string
-		for _, rule := range k.Operator.asked() {
-			got = append(got, rule.String())
-		}
-		if diff := cmp.Diff([]string{"color/a", "color/b"}, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		k.start()()
-	})
-}
-
 // TestEventThatCannotBeRecorded holds that it is tried again, ever more slowly, and told
 // once; and that what is forbidden is left at that: the status tells it, too.
 func TestEventThatCannotBeRecorded(t *testing.T) {
@@ -289,19 +274,19 @@ func TestEventThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// TestNoticeOfNoSet holds that nothing is remembered of a notice whose set is gone.
-func TestNoticeOfNoSet(t *testing.T) {
+// TestPauseOfNoSet holds that nothing is remembered of a pause whose set is gone.
+func TestPauseOfNoSet(t *testing.T) {
 	k := newKit(t, nil)
 	k.notifier.open()
 	defer k.notifier.queue.ShutDown()
-	one := notice{limit.Pause{Rule: plan.Rule{Kind: "RuleSet", Namespace: "a", Set: "gone", Name: "r"}}, true}
+	one := limit.Pause{Rule: plan.Rule{Kind: "RuleSet", Namespace: "a", Set: "gone", Name: "r"}}
 	for range 9 { // It has failed before.
 		k.notifier.queue.AddRateLimited(one)
 	}
 	k.notifier.queue.Add(one)
 	next, _ := k.notifier.queue.Get()
-	k.notifier.give(t.Context(), next) // The set is gone.
+	k.notifier.tell(t.Context(), next) // The set is gone.
 	if n := k.notifier.queue.NumRequeues(one); n != 0 {
-		t.Errorf("%d failures are remembered of a notice that nobody gives any more: the next one of that rule waits minutes, unlogged", n)
+		t.Errorf("%d failures are remembered of a pause that nobody is told of any more: the next one of that rule waits minutes, unlogged", n)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // state is which sets there are, and which tenants run them. Its lock is held by who calls its methods, where they do not say
@@ -30,14 +29,13 @@ type state struct {
 	listed    bool                           // the set objects are known
 	undone    bool                           // not all tenants have what they should
 	news      chan struct{}                  // closed when there are other tenants
-	consumed  map[plan.Rule]consumed         // the rules that sets still seem to ask to resume
 	viewed    map[source.Key]v1alpha1.Status // of sets in files, as last told
 }
 
 func newState() state {
 	return state{
 		rules: &rules.Set{}, objects: map[source.Key]*object{}, left: map[types.NamespacedName]bool{}, tenants: map[types.NamespacedName]*tenant{},
-		runs: map[source.Key]*tenant{}, consumed: map[plan.Rule]consumed{}, news: make(chan struct{}),
+		runs: map[source.Key]*tenant{}, news: make(chan struct{}),
 	}
 }
 
@@ -149,38 +147,6 @@ func (s *state) idle(book inventory.Book) []types.NamespacedName {
 		}
 	}
 	return out
-}
-
-// asked lists the rules that the annotations of set objects ask to resume, in order, but for
-// what was taken back since.
-func (s *state) asked() []plan.Rule {
-	maps.DeleteFunc(s.consumed, func(rule plan.Rule, at consumed) bool {
-		return at.over(s.objects[keyOf(rule)], rule)
-	})
-	var out []plan.Rule
-	for _, set := range s.inOrder() {
-		if set.effective() == nil {
-			continue
-		}
-		names := spec.Resumed(set.Annotations[spec.ResumeAnnotation])
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			rule := ruleOf(set.Key)
-			rule.Name = name
-			if _, before := s.consumed[rule]; !before {
-				out = append(out, rule)
-			}
-		}
-	}
-	return out
-}
-
-// ask tells the tenants which rules are asked to resume.
-func (s *state) ask() {
-	asked := s.asked()
-	for _, t := range s.tenants {
-		t.ask(asked)
-	}
 }
 
 // deleting lists the sets that wait for our finalizer to be removed.

@@ -58,7 +58,6 @@ type tenant struct {
 	sweep sweep
 
 	given  *given        // nil for nothing yet; guarded by the lock of the operator
-	asked  []plan.Rule   // to resume; nil for not yet; guarded by the lock of the operator
 	gone   chan struct{} // closed when nobody needs it any more
 	worked atomic.Bool   // the engine runs, or will not any more
 	// revised is the revision at which what its sets tell of it last changed.

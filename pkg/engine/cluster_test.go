@@ -104,7 +104,6 @@ type hooks struct {
 	looked    func()
 	concluded func([]guard.Failure)
 	paused    func(limit.Pause)
-	resumed   func(plan.Rule)
 }
 
 func (h hooks) Looked(rules.Snapshot, []plan.Decision) {
@@ -122,12 +121,6 @@ func (h hooks) Concluded(_ engine.Key, failures []guard.Failure) {
 func (h hooks) Paused(pause limit.Pause) {
 	if h.paused != nil {
 		h.paused(pause)
-	}
-}
-
-func (h hooks) Resumed(rule plan.Rule) {
-	if h.resumed != nil {
-		h.resumed(rule)
 	}
 }
 

@@ -155,13 +155,8 @@ func (e *Engine) Paused() []limit.Pause { return e.guards.limits.All() }
 // Rollouts tells how far rules with a rollout have come.
 func (e *Engine) Rollouts() map[plan.Rule]v1alpha1.Rollout { return e.guards.limits.Rollouts() }
 
-// Resume says which rules somebody asks to resume from now on, besides what their documents say. One that was asked since
-// before it paused has to be left out once.
-func (e *Engine) Resume(asked []plan.Rule) {
-	e.loader.mu.Lock()
-	defer e.loader.mu.Unlock()
-	e.guards.limits.Ask(asked)
-}
+// Tidy has the inventory read soon: a set object may ask for something else.
+func (e *Engine) Tidy() { e.tidying.wake() }
 
 // Due lists the objects that are looked at again although nothing changes, the earliest
 // first.

@@ -158,7 +158,7 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 	}
 	maps.Copy(h.ran, sets)
 	read := func(set plan.Rule) bool { return sets[set] && !missing.Lacks(set) }
-	h.guards.limits.Learn(book.Limits(), read)
+	h.guards.limits.Learn(book.Limits(), book.Asks, read)
 	for _, key := range h.guards.inventory.Recorded(book, now.leftovers) {
 		h.enqueue(key)
 	}
@@ -173,7 +173,7 @@ func (h *housekeeper) note(book inventory.Book, now *active) inventory.Book {
 		set, prune := rule.OfSet(), h.options.Housekeeping.Prune
 		gone[rule] = sets[set] || prune != nil && prune(set)
 	}
-	return book.Limiting(h.guards.limits.Store(stored, func(rule plan.Rule) bool { return gone[rule] }))
+	return book.Limiting(h.guards.limits.Store(stored, book.Asks, func(rule plan.Rule) bool { return gone[rule] }))
 }
 
 // pruned is what to clean up of sets that are gone. The log tells once which others have left something, or may have.

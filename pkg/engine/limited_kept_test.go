@@ -63,7 +63,6 @@ func (s *shelf) paused(t *testing.T) []limit.Pause {
 
 // TestPauseSurvives holds that a rule is paused after a restart, until somebody has looked.
 func TestPauseSurvives(t *testing.T) {
-	id := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "grows"}
 	c, s := newCluster(), &shelf{}
 	c.putMany(t, 6)
 	set := load(t, growing("{maxObjects: 2}"))
@@ -77,12 +76,12 @@ func TestPauseSurvives(t *testing.T) {
 		if n := strings.Count(c.log.String(), "rule is paused"); n != 1 {
 			t.Errorf("it was told %d times", n)
 		}
-		e.Resume([]plan.Rule{id})
+		s.resume(e, "grows")
 		pass(time.Minute)
 		if n := c.grown(); n != 4 || len(s.paused(t)) != 1 || !s.paused(t)[0].Asked {
 			t.Errorf("it has written for %d objects, stored %+v; want it paused again, asked already", n, s.paused(t))
 		}
-		e.Resume(nil)
+		s.resume(e)
 		pass(time.Minute)
 		if stored := s.paused(t); len(stored) != 1 || stored[0].Asked {
 			t.Errorf("stored %+v; want it known that it is not asked any more", stored)
@@ -233,32 +232,26 @@ func TestAnnotationOfAFile(t *testing.T) {
 	})
 }
 
-// TestToldOfPauses holds that a pause is told when it comes, and its end once nothing is
-// stored that says otherwise.
+// TestToldOfPauses holds that each pause is told when it comes.
 func TestToldOfPauses(t *testing.T) {
 	c, s := newCluster(), &shelf{}
-	c.putMany(t, 3)
+	c.putMany(t, 5)
 	var mu sync.Mutex
 	var told []string
-	tell := func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		told = append(told, text)
-	}
 	c.tune = func(options *engine.Options) {
-		options.Observer = hooks{
-			Observer: options.Observer,
-			paused:   func(p limit.Pause) { tell(fmt.Sprintf("%s after %d", p.Rule, p.Objects)) },
-			resumed:  func(rule plan.Rule) { tell(fmt.Sprintf("%s goes on, %d stored", rule, len(s.paused(t)))) },
-		}
+		options.Observer = hooks{Observer: options.Observer, paused: func(p limit.Pause) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, fmt.Sprintf("%s after %d", p.Rule, p.Objects))
+		}}
 	}
 	runWith(t, c, s.house(false), load(t, growing("{maxObjects: 2}")), func(t *testing.T, e *engine.Engine) {
 		pass(time.Minute)
-		e.Resume([]plan.Rule{e.Paused()[0].Rule})
+		s.resume(e, "grows")
 		pass(time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
-		if diff := cmp.Diff([]string{"set/grows after 2", "set/grows goes on, 0 stored"}, told); diff != "" {
+		if diff := cmp.Diff([]string{"set/grows after 2", "set/grows after 2"}, told); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

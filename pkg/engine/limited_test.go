@@ -88,16 +88,16 @@ func TestPausesAtItsLimit(t *testing.T) {
 
 // TestPausedSaysNothing holds that a paused rule records no Events either.
 func TestPausedSaysNothing(t *testing.T) {
-	c := newCluster()
+	c, s := newCluster(), &shelf{}
 	c.putMany(t, 2)
-	run(t, c, growing("{maxObjects: 1}")+`
+	runWith(t, c, s.house(false), load(t, growing("{maxObjects: 1}")+`
   - name: other
     watch: widgets
     limits: {maxObjects: 1}
     actions:
     - {when: object.spec.size == 1, patch: {merge: {spec: {more: 1}}}}
     - event: {reason: Seen, message: "of ${object.metadata.name}"}
-`, func(t *testing.T, e *engine.Engine) {
+`), func(t *testing.T, e *engine.Engine) {
 		pass(time.Minute)
 		if len(e.Paused()) != 2 {
 			t.Fatalf("paused: %v", e.Paused())
@@ -108,7 +108,7 @@ func TestPausedSaysNothing(t *testing.T) {
 		if len(c.events) != before {
 			t.Errorf("events of a paused rule: %v", c.events[before:])
 		}
-		e.Resume([]plan.Rule{{Kind: "ClusterRuleSet", Set: "set", Name: "other"}})
+		s.resume(e, "other")
 		pass(time.Minute)
 		if !slices.Contains(c.events, "Seen of fine") {
 			t.Errorf("want what it did not say while it was paused: %v", c.events)
@@ -119,17 +119,16 @@ func TestPausedSaysNothing(t *testing.T) {
 // TestResumeLooksAgain holds that all it watches is looked at when somebody says so, and
 // that its window is empty then.
 func TestResumeLooksAgain(t *testing.T) {
-	c := newCluster()
+	c, s := newCluster(), &shelf{}
 	c.putMany(t, 5)
-	id := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "grows"}
-	run(t, c, growing("{maxObjects: 2}"), func(t *testing.T, e *engine.Engine) {
+	runWith(t, c, s.house(false), load(t, growing("{maxObjects: 2}")), func(t *testing.T, e *engine.Engine) {
 		pass(time.Minute)
 		for _, want := range []int{2, 4, 5} {
 			if n := c.grown(); n != want {
 				t.Errorf("it has written for %d objects, want %d", n, want)
 			}
-			e.Resume(nil)
-			e.Resume([]plan.Rule{id})
+			s.resume(e)
+			s.resume(e, "grows")
 			pass(time.Minute)
 		}
 		if paused := e.Paused(); len(paused) != 0 {

@@ -149,10 +149,8 @@ type Observer interface { //nolint:interfacebloat // One method for each thing t
 	// Spared is called with the number of changes that were wanted and not sent, as they are known to
 	// have no effect.
 	Spared(key Key, changes int)
-	// Paused is called for each rule that pauses because of its limits, and Resumed for one that does not any more, once nothing
-	// says so that is stored. They must not call the engine.
+	// Paused is called for each rule that pauses because of its limits. It must not call the engine.
 	Paused(pause limit.Pause)
-	Resumed(rule plan.Rule)
 }
 
 // NopObserver ignores everything.
@@ -169,9 +167,6 @@ func (NopObserver) Forgot(Key) {}
 
 // Paused implements [Observer].
 func (NopObserver) Paused(limit.Pause) {}
-
-// Resumed implements [Observer].
-func (NopObserver) Resumed(plan.Rule) {}
 
 // Evaluated implements [Observer].
 func (NopObserver) Evaluated(Key, plan.Decision) {}

@@ -34,7 +34,6 @@ func (c *cluster) sicken(t *testing.T, name string, sick bool) {
 // TestRollout holds for how many objects a rule writes in each wave, that it stops for one that is not healthy in time, tells so, and goes
 // on when it is asked to.
 func TestRollout(t *testing.T) {
-	id := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "grows"}
 	c, s := newCluster(), &shelf{}
 	c.putMany(t, 200)
 	runWith(t, c, s.house(false), load(t, rolling), func(t *testing.T, e *engine.Engine) {
@@ -69,7 +68,7 @@ func TestRollout(t *testing.T) {
 		}
 		c.sicken(t, sick, false)
 		grown(time.Hour, 20)
-		e.Resume([]plan.Rule{id})
+		s.resume(e, "grows")
 		grown(9*time.Minute, 20)
 		grown(2*time.Minute, 100)
 		grown(11*time.Minute, 200)
@@ -117,16 +116,15 @@ func TestRolloutTells(t *testing.T) {
 
 // TestRolloutExcuses holds that a rule that is asked to resume goes on without the objects that are not healthy.
 func TestRolloutExcuses(t *testing.T) {
-	id := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "grows"}
-	c := newCluster()
+	c, s := newCluster(), &shelf{}
 	c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, sick: true}}`)
 	c.putMany(t, 40)
-	runWith(t, c, (&shelf{}).house(false), load(t, rolling), func(t *testing.T, e *engine.Engine) {
+	runWith(t, c, s.house(false), load(t, rolling), func(t *testing.T, e *engine.Engine) {
 		pass(time.Hour)
 		if n := c.grown(); n != 1 || len(e.Paused()) != 1 {
 			t.Fatalf("it has written for %d objects, paused %v", n, e.Paused())
 		}
-		e.Resume([]plan.Rule{id})
+		s.resume(e, "grows")
 		pass(11 * time.Minute)
 		if n := c.grown(); n != 4 || len(e.Paused()) != 0 {
 			t.Errorf("it has written for %d objects, paused %v", n, e.Paused())
@@ -551,7 +549,6 @@ func TestRolloutOfAFewThatMatch(t *testing.T) {
 
 // TestRolloutResumesElsewhere holds that a process which has not seen the rule pause leaves out what is not healthy when it is asked to resume.
 func TestRolloutResumesElsewhere(t *testing.T) {
-	id := plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "grows"}
 	synctest.Test(t, func(t *testing.T) {
 		c, s := newCluster(), &shelf{}
 		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, sick: true}}`)
@@ -567,7 +564,7 @@ func TestRolloutResumesElsewhere(t *testing.T) {
 		if n := c.grown(); n != 1 || len(e.Paused()) != 1 {
 			t.Fatalf("it has written for %d objects, paused %v", n, e.Paused())
 		}
-		e.Resume([]plan.Rule{id})
+		s.resume(e, "grows")
 		pass(11 * time.Minute)
 		if n := c.grown(); n != 4 || len(e.Paused()) != 0 {
 			t.Errorf("it has written for %d objects, paused %v", n, e.Paused())

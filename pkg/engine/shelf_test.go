@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
@@ -19,7 +20,8 @@ type shelf struct {
 	inventory.Memory
 	mu      sync.Mutex
 	fails   error
-	changed int // guarded by mu
+	asks    []string // the rules of the set "set" that its object asks to resume; guarded by mu
+	changed int      // guarded by mu
 	swept   []string
 	// during is called by each sweep, with what ends it early.
 	during func(ctx context.Context) error
@@ -39,6 +41,7 @@ func (s *shelf) Read(ctx context.Context) (inventory.Book, inventory.Replace, er
 		return inventory.Book{}, nil, s.fails
 	}
 	before, replace, err := s.Memory.Read(ctx)
+	before = before.Asking(plan.Rule{Kind: "ClusterRuleSet", Set: "set"}, s.asks...)
 	return before, func(ctx context.Context, after inventory.Book) (inventory.Book, error) {
 		book, err := replace(ctx, after)
 		s.mu.Lock()
@@ -48,6 +51,15 @@ func (s *shelf) Read(ctx context.Context) (inventory.Book, inventory.Replace, er
 		}
 		return book, err
 	}, err
+}
+
+// resume has an engine read which rules are asked to resume now.
+func (s *shelf) resume(e *engine.Engine, rules ...string) {
+	s.mu.Lock()
+	s.asks = rules
+	s.mu.Unlock()
+	e.Tidy()
+	synctest.Wait()
 }
 
 // changes is how often something else was stored.

@@ -22,6 +22,7 @@ import (
 type Book struct {
 	leftovers map[plan.Leftover]plan.Leftover // by their [plan.Leftover.Thing]; none that another one covers
 	limits    map[plan.Rule]limit.Stored
+	asked     map[plan.Rule][]string // which rules a set object asks to resume, by the set
 }
 
 // NewBook returns a book of the leftovers. Of two that are the same thing it has the first in order.
@@ -41,18 +42,39 @@ func (b Book) Limits() map[plan.Rule]limit.Stored {
 
 // Limiting returns the book with just this of rules with limits.
 func (b Book) Limiting(limits map[plan.Rule]limit.Stored) Book {
-	return Book{b.leftovers, maps.Clone(limits)}
+	return Book{b.leftovers, maps.Clone(limits), b.asked}
+}
+
+// Asks reports whether the object of its set asks a rule to resume, in the version that the book is of. That is known of sets in
+// objects alone. It implements [limit.Asks].
+func (b Book) Asks(rule plan.Rule) (asks, known bool) {
+	names, known := b.asked[rule.OfSet()]
+	return slices.Contains(names, rule.Name), known
+}
+
+// Asked names the rules that the object of a set asks to resume, as its annotation does.
+func (b Book) Asked(set plan.Rule) []string { return b.asked[set.OfSet()] }
+
+// Asking returns the book with just these rules that the object of a set asks to resume.
+func (b Book) Asking(set plan.Rule, names ...string) Book {
+	asked := maps.Clone(b.asked)
+	if asked == nil {
+		asked = map[plan.Rule][]string{}
+	}
+	asked[set.OfSet()] = names
+	return Book{b.leftovers, b.limits, asked}
 }
 
 // Equal reports whether two books say the same.
 func (b Book) Equal(other Book) bool {
-	return maps.Equal(b.leftovers, other.leftovers) && maps.EqualFunc(b.limits, other.limits, limit.Stored.Equal)
+	return maps.Equal(b.leftovers, other.leftovers) && maps.EqualFunc(b.limits, other.limits, limit.Stored.Equal) &&
+		maps.EqualFunc(b.asked, other.asked, slices.Equal)
 }
 
 // With returns the book with the leftovers. What a rule says of one now, its version and its policy, counts wherever the
 // rule has left it before.
 func (b Book) With(leftovers ...plan.Leftover) Book {
-	out := Book{make(map[plan.Leftover]plan.Leftover, len(b.leftovers)+len(leftovers)), b.limits}
+	out := Book{make(map[plan.Leftover]plan.Leftover, len(b.leftovers)+len(leftovers)), b.limits, b.asked}
 	now := map[plan.Leftover]plan.Leftover{}
 	for _, l := range slices.Backward(slices.SortedStableFunc(slices.Values(leftovers), plan.Leftover.Compare)) {
 		out.leftovers[l.Thing()], now[everywhere(l)] = l, l
@@ -77,14 +99,18 @@ func (b Book) With(leftovers ...plan.Leftover) Book {
 // And returns the book with all that others say. What another one says of a rule counts.
 func (b Book) And(others ...Book) Book {
 	var leftovers []plan.Leftover
-	limits := b.Limits()
+	limits, asked := b.Limits(), maps.Clone(b.asked)
 	for _, other := range others {
+		if asked == nil {
+			asked = map[plan.Rule][]string{}
+		}
+		maps.Copy(asked, other.asked)
 		leftovers = slices.AppendSeq(leftovers, maps.Values(other.leftovers))
 		for rule, stored := range other.limits {
 			limits[rule] = limits[rule].With(stored)
 		}
 	}
-	return Book{b.With(leftovers...).leftovers, limits}
+	return Book{b.With(leftovers...).leftovers, limits, asked}
 }
 
 // Without returns the book without what has been cleaned up. A rule may have come back in the meantime, so what rules
@@ -92,7 +118,7 @@ func (b Book) And(others ...Book) Book {
 func (b Book) Without(done ...plan.Leftover) Book {
 	cleaned, rest := NewBook(done...), maps.Clone(b.leftovers)
 	maps.DeleteFunc(rest, func(_, l plan.Leftover) bool { return cleaned.Has(l) })
-	return Book{rest, b.limits}
+	return Book{rest, b.limits, b.asked}
 }
 
 // Has reports whether the book has the leftover, in its namespace or everywhere.
@@ -129,13 +155,13 @@ func (b Book) Stale(current []plan.Leftover, rules []plan.Rule) (removed, gone [
 	return removed, gone
 }
 
-// split returns the parts of a book, by what they belong to. What is stored of a rule with limits belongs to what a leftover
-// of the rule would that the process itself has left.
+// split returns the parts of a book, by what they belong to. What is known of a rule, or of a set, besides belongs to what a leftover
+// would that the process itself has left.
 func split[K comparable](b Book, of func(plan.Leftover) K) map[K]Book {
 	out := map[K]Book{}
 	part := func(key K) Book {
 		if _, found := out[key]; !found {
-			out[key] = Book{map[plan.Leftover]plan.Leftover{}, map[plan.Rule]limit.Stored{}}
+			out[key] = Book{map[plan.Leftover]plan.Leftover{}, map[plan.Rule]limit.Stored{}, map[plan.Rule][]string{}}
 		}
 		return out[key]
 	}
@@ -144,6 +170,9 @@ func split[K comparable](b Book, of func(plan.Leftover) K) map[K]Book {
 	}
 	for rule, stored := range b.limits {
 		part(of(plan.Leftover{Rule: rule})).limits[rule] = stored
+	}
+	for set, names := range b.asked {
+		part(of(plan.Leftover{Rule: set})).asked[set] = names
 	}
 	return out
 }
@@ -212,7 +241,7 @@ func decode(set plan.Rule, s v1alpha1.Status) (Book, error) {
 	for rule, stored := range limits {
 		limits[rule] = stored.With(limit.Stored{})
 	}
-	return Book{NewBook(leftovers...).leftovers, limits}, nil
+	return Book{NewBook(leftovers...).leftovers, limits, nil}, nil
 }
 
 func decodeLeftover(set plan.Rule, s v1alpha1.Leftover) (plan.Leftover, error) {

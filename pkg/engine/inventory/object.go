@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // Object is a [Part] in the status of the object that a set is, for what this set has left, and which of its rules are
@@ -64,10 +67,11 @@ func (o *Object) Read(ctx context.Context) (Book, Replace, error) {
 		return Book{}, nil, fmt.Errorf("reading the inventory of %s: %w", o, err)
 	}
 	return before, func(ctx context.Context, after Book) (Book, error) {
-		if err := o.replace(ctx, stored, before, after); err != nil {
+		now, err := o.replace(ctx, stored, before, after)
+		if err != nil {
 			return Book{}, fmt.Errorf("writing the inventory of %s: %w", o, err)
 		}
-		return after, nil
+		return after.Asking(o.set, asked(now)...), nil
 	}, nil
 }
 
@@ -96,46 +100,72 @@ func (o *Object) decode(stored *unstructured.Unstructured) (Book, error) {
 	if err != nil {
 		return Book{}, fmt.Errorf("status.%w; %s", err, advice)
 	}
-	return book, nil
+	return book.Asking(o.set, asked(stored)...), nil
 }
 
-// replace stores a book, between putting the finalizer on and taking it off, after which the object may be gone.
-func (o *Object) replace(ctx context.Context, stored *unstructured.Unstructured, before, after Book) (err error) {
+// asked names the rules that a set object asks to resume.
+func asked(stored *unstructured.Unstructured) []string {
+	return spec.Resumed(stored.GetAnnotations()[spec.ResumeAnnotation])
+}
+
+// replace stores a book, between putting the finalizer on and taking it off, after which the object may be gone. Then it takes off what has
+// been done of what the annotation asks.
+func (o *Object) replace(ctx context.Context, stored *unstructured.Unstructured, before, after Book) (_ *unstructured.Unstructured, err error) {
 	empty := len(after.leftovers) == 0
 	finalizers := stored.GetFinalizers()
 	switch held := slices.Contains(finalizers, v1alpha1.Finalizer); {
 	case stored.Object == nil && empty:
-		return nil
+		return stored, nil
 	case stored.Object == nil, !empty && !held && stored.GetDeletionTimestamp() != nil:
-		return ErrGone // The API server takes no new finalizer for what is being deleted.
+		return nil, ErrGone // The API server takes no new finalizer for what is being deleted.
 	case !empty && !held:
-		if stored, err = o.patch(ctx, stored, append(finalizers, v1alpha1.Finalizer), nil); err != nil {
-			return err
+		if stored, err = o.patch(ctx, stored, finalizing(append(finalizers, v1alpha1.Finalizer)), nil); err != nil {
+			return nil, err
 		}
 	}
 	if !after.Equal(before) {
 		s := after.encode()
 		status := map[string]any{"inventory": s.Inventory, "paused": s.Paused, "counted": s.Counted, "rollouts": s.Rollouts}
 		if stored, err = o.patch(ctx, stored, nil, status); err != nil {
-			return err
+			return nil, err
+		}
+	}
+	names := asked(stored)
+	if rest := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return o.answered(name, before, after) }); len(rest) < len(names) {
+		var value any // None are no annotation.
+		if len(rest) > 0 {
+			value = strings.Join(rest, ",")
+		}
+		if stored, err = o.patch(ctx, stored, map[string]any{"annotations": map[string]any{spec.ResumeAnnotation: value}}, nil); err != nil {
+			return nil, err
 		}
 	}
 	if finalizers = stored.GetFinalizers(); empty && slices.Contains(finalizers, v1alpha1.Finalizer) {
 		others := slices.DeleteFunc(finalizers, func(finalizer string) bool { return finalizer == v1alpha1.Finalizer })
-		_, err = o.patch(ctx, stored, others, nil)
+		stored, err = o.patch(ctx, stored, finalizing(others), nil)
 	}
-	return err
+	return stored, err
 }
 
-// patch changes the object that was read, and no other version of it: its status, or else its finalizers.
-func (o *Object) patch(ctx context.Context, stored *unstructured.Unstructured, finalizers []string, status map[string]any) (*unstructured.Unstructured, error) {
-	metadata := map[string]any{"uid": string(stored.GetUID()), "resourceVersion": stored.GetResourceVersion()}
-	body := map[string]any{"metadata": metadata}
+// answered reports whether a rule that is asked to resume has resumed by what is stored, or has paused though it was asked, of which
+// nothing comes. It has to be asked for again the next time.
+func (o *Object) answered(name string, before, after Book) bool {
+	rule := o.set
+	rule.Name = name
+	now := after.limits[rule].Pause
+	return now == nil && before.limits[rule].Pause != nil || now != nil && now.Asked
+}
+
+func finalizing(finalizers []string) map[string]any { return map[string]any{"finalizers": finalizers} }
+
+// patch changes the object that was read, and no other version of it: its status, or else its metadata.
+func (o *Object) patch(ctx context.Context, stored *unstructured.Unstructured, metadata, status map[string]any) (*unstructured.Unstructured, error) {
+	read := map[string]any{"uid": string(stored.GetUID()), "resourceVersion": stored.GetResourceVersion()}
+	maps.Copy(read, metadata)
+	body := map[string]any{"metadata": read}
 	var subresources []string
 	if status != nil {
 		body["status"], subresources = status, []string{"status"}
-	} else {
-		metadata["finalizers"] = finalizers
 	}
 	data, err := utiljson.Marshal(body)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -168,6 +169,91 @@ func TestPausesInAnObject(t *testing.T) {
 	client.drop()
 	if _, err := inventory.Update(t.Context(), client.store(), func(b inventory.Book) inventory.Book { return b.Limiting(stored(pause)) }); err != nil {
 		t.Errorf("a set that is gone needs no pause: %v", err)
+	}
+}
+
+// TestAsked holds what becomes of the annotation that asks rules to resume: a name stays until that is answered.
+func TestAsked(t *testing.T) {
+	asked := pauseOf("s/a")
+	asked.Asked = true
+	const both = " a, other"
+	tests := map[string]struct {
+		reason        string
+		before, after []limit.Pause
+		asks          string
+		want          string
+		writes        []string
+	}{
+		"Resumed":       {"It has to be asked for again the next time.", []limit.Pause{pauseOf("s/a")}, nil, "a", "", []string{"status", "annotations"}},
+		"OneOfTwo":      {"The other one has not.", []limit.Pause{pauseOf("s/a"), pauseOf("s/other")}, []limit.Pause{pauseOf("s/other")}, both, "other", []string{"status", "annotations"}},
+		"Paused":        {"It has been asked for since.", []limit.Pause{pauseOf("s/a")}, []limit.Pause{pauseOf("s/a")}, both, both, nil},
+		"PausedThough":  {"Nobody can have looked.", nil, []limit.Pause{asked}, both, "other", []string{"status", "annotations"}},
+		"PausedAlready": {"A process has ended before it did this.", []limit.Pause{asked}, []limit.Pause{asked}, both, "other", []string{"annotations"}},
+		"NotPaused":     {"It is for later, and that will not count.", nil, nil, both, both, nil},
+		"NotAsked":      {"There is nothing to answer.", []limit.Pause{pauseOf("s/a")}, nil, "", "", []string{"status"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSets()
+			mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Limiting(stored(tc.before...)) })
+			s.edit(func(o object) {
+				o.SetAnnotations(map[string]string{"theirs": "kept"})
+				if tc.asks != "" {
+					o.SetAnnotations(map[string]string{"theirs": "kept", spec.ResumeAnnotation: tc.asks})
+				}
+			})
+			s.writes = nil
+			book := mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Limiting(stored(tc.after...)) })
+			got := s.annotations()
+			if got["theirs"] != "kept" || got[spec.ResumeAnnotation] != tc.want || tc.want == "" && len(got) > 1 {
+				t.Errorf("%s annotations %v, want %q", tc.reason, got, tc.want)
+			}
+			if diff := cmp.Diff(tc.writes, s.writes); diff != "" {
+				t.Errorf("%s writes (-want +got):\n%s", tc.reason, diff)
+			}
+			if !book.Equal(mustLoad(t, s.store())) {
+				t.Errorf("%s the book returned asks for %q", tc.reason, book.Asked(setNamed("s")))
+			}
+		})
+	}
+}
+
+// TestAskedInABook holds that what sets ask stays with a book, is found with its part, and makes it another one.
+func TestAskedInABook(t *testing.T) {
+	one, other := leftover("s/a finalizer pods.v1").Rule, leftover("s/b finalizer pods.v1").Rule
+	asking := inventory.Book{}.Asking(one, "a", "c")
+	for name, book := range map[string]inventory.Book{
+		"With": asking.With(leftovers("s/a finalizer pods.v1")...), "Without": asking.Without(leftovers("s/a finalizer pods.v1")...),
+		"Limiting": asking.Limiting(pausesOf("s/a")), "And": inventory.NewBook().And(asking), "AndNothing": asking.And(inventory.NewBook()),
+	} {
+		asks, known := book.Asks(one)
+		others, knownToo := book.Asks(other)
+		if _, file := book.Asks(plan.Rule{Kind: one.Kind, Set: "file", Name: "a"}); !asks || !known || others || !knownToo || file {
+			t.Errorf("%s: %v", name, book.Asked(one))
+		}
+	}
+	if asking.Equal(inventory.Book{}.Asking(one, "a")) || asking.Equal(inventory.Book{}) {
+		t.Error("books that ask for something else are equal")
+	}
+	s := newSets()
+	ask := func(names string) {
+		s.edit(func(o object) { o.SetAnnotations(map[string]string{spec.ResumeAnnotation: names}) })
+	}
+	ask("a")
+	same := func(b inventory.Book) inventory.Book { return b }
+	joined := inventory.Join(func() inventory.Parts {
+		return inventory.Parts{Sets: map[plan.Rule]inventory.Part{one.OfSet(): s.store()}, Rest: &inventory.Memory{}}
+	})
+	dry := inventory.NewDryRun(s.store())
+	for name, part := range map[string]inventory.Part{"Join": joined, "DryRun": dry} {
+		if book := mustUpdate(t, part, same); !slices.Equal(book.Asked(one), []string{"a"}) {
+			t.Errorf("%s: it asks for %q", name, book.Asked(one))
+		}
+	}
+	mustUpdate(t, dry, func(b inventory.Book) inventory.Book { return b.Limiting(pausesOf("s/a")) })
+	ask("b")
+	if book := mustLoad(t, dry); !slices.Equal(book.Asked(one), []string{"b"}) || len(book.Limits()) != 1 {
+		t.Errorf("a dry run goes on with %v and does not hear that %q is asked now", book.Limits(), book.Asked(one))
 	}
 }
 

@@ -91,6 +91,12 @@ func (s *sets) finalizers() []string {
 	return s.stored.GetFinalizers()
 }
 
+func (s *sets) annotations() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored.GetAnnotations()
+}
+
 func (s *sets) status(field string) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,6 +169,18 @@ func (s *sets) Patch(_ context.Context, _ string, _ types.PatchType, data []byte
 				}
 			}
 		}
+		return s.stored.DeepCopy(), nil
+	}
+	if metadata, _ := patch.Object["metadata"].(map[string]any); metadata["annotations"] != nil {
+		s.writes = append(s.writes, "annotations")
+		changes, _ := metadata["annotations"].(map[string]any)
+		annotations := s.stored.GetAnnotations()
+		for name, value := range changes {
+			if annotations[name], _ = value.(string); value == nil {
+				delete(annotations, name)
+			}
+		}
+		s.stored.SetAnnotations(annotations)
 		return s.stored.DeepCopy(), nil
 	}
 	s.writes = append(s.writes, "finalizers")

@@ -52,12 +52,14 @@ func Load(ctx context.Context, part Part) (Book, error) {
 
 // Memory is a [Part] that ends with the process. The zero value is empty.
 type Memory struct {
-	mu   sync.Mutex
-	from Part // read once, before anything is stored; nil for nothing; guarded by mu
-	book Book // guarded by mu
+	mu    sync.Mutex
+	from  Part // nil for nothing
+	begun bool // with what that has; guarded by mu
+	book  Book // guarded by mu
 }
 
-// NewDryRun returns the part of a dry run, which begins with what another one has and never writes to it.
+// NewDryRun returns the part of a dry run, which begins with what another one has and never writes to it. Users ask rules to resume in that
+// one alone.
 func NewDryRun(from Part) *Memory { return &Memory{from: from} }
 
 // Read implements [Part].
@@ -69,7 +71,10 @@ func (m *Memory) Read(ctx context.Context) (Book, Replace, error) {
 		if err != nil {
 			return Book{}, nil, err
 		}
-		m.book, m.from = book, nil
+		if !m.begun {
+			m.book, m.begun = book, true
+		}
+		m.book.asked = book.asked
 	}
 	before := m.book
 	return before, func(_ context.Context, after Book) (Book, error) {
@@ -186,7 +191,7 @@ func (j joined) Read(ctx context.Context) (Book, Replace, error) {
 				l.Account = parts.Account
 				moves = append(moves, l)
 			}
-			before[set] = Book{NewBook(moves...).leftovers, taken[set].limits}.And(before[set])
+			before[set] = Book{NewBook(moves...).leftovers, taken[set].limits, nil}.And(before[set])
 		}
 		if !failed[set] {
 			known = append(known, before[set])

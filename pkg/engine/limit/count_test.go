@@ -16,7 +16,7 @@ func (w *world) pass(after time.Duration, rules ...guard.Limited) *world {
 	next.clock.SetTime(w.clock.Now().Add(after))
 	next.follow(false)
 	next.follow(false, rules...)
-	next.learn(w.Store(nil, nobody), everything)
+	next.learn(w.store(nil, nobody), everything)
 	return next
 }
 
@@ -51,7 +51,7 @@ func TestCounts(t *testing.T) {
 			w.learn(nil, everything)
 			store := func(w *world, object types.UID) {
 				w.write(t, one, object)
-				w.learn(w.Store(nil, nobody), everything)
+				w.learn(w.store(nil, nobody), everything)
 			}
 			for _, object := range tc.before {
 				store(w, object)
@@ -82,7 +82,7 @@ func TestCountsWait(t *testing.T) {
 		t.Errorf("the third, of which none is stored: %d", got)
 	}
 	w.write(t, one, "a")
-	stored := w.Store(nil, nobody)
+	stored := w.store(nil, nobody)
 	if counts := stored[one].Counts; len(counts) != 1 || len(counts[0].Objects) != 8 {
 		t.Errorf("stored %+v", counts)
 	}

@@ -12,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
@@ -53,12 +52,8 @@ type Host interface {
 	Save()
 }
 
-// Observer is told of each rule that pauses, and of one that does not any more, once nothing says so that is stored. Its methods
-// are called by all workers at the same time.
-type Observer interface {
-	Paused(Pause)
-	Resumed(plan.Rule)
-}
+// Observer is told of each rule that pauses. Its method is called by all workers at the same time.
+type Observer interface{ Paused(Pause) }
 
 // Guard holds the rules of an engine to their limits. It implements [guard.Guard], and holds no more objects than the rules may
 // write for.
@@ -71,8 +66,7 @@ type Guard struct {
 	mu      sync.Mutex
 	then    []func()             // what to do once the lock is released; guarded by mu, as are all that follow
 	rules   map[plan.Rule]*state // in effect
-	stores  bool                 // somebody stores pauses and counts
-	asked   sets.Set[plan.Rule]  // to resume, by who runs the engine
+	stores  bool                 // there is an inventory, which stores pauses and counts
 	surveys int                  // that have begun anew, see survey
 	waiting map[guard.Key]bool   // for room, or for pauses to be known
 }
@@ -80,9 +74,8 @@ type Guard struct {
 // state is what is known of a rule.
 type state struct {
 	guard.Limited
-	known  bool            // whether it was paused before the start
-	pause  *v1alpha1.Pause // nil while it is not paused
-	over   bool            // a pause is, and that is to be told once it is stored
+	known bool // whether it was paused before the start
+	pausing
 	window window
 	stored []v1alpha1.Count // what is stored of the window
 	// rollout is that of a rule with one, and rolled is what is stored of it, nil for nothing.
@@ -94,6 +87,15 @@ type state struct {
 	most    int
 	all     bool
 	counted time.Time
+}
+
+// pausing says whether a rule is paused, and whether its set object asks it to resume. Users can have looked at a pause only once it is
+// stored, so an annotation that is there in the version by which the pause is stored is from before.
+type pausing struct {
+	pause *v1alpha1.Pause // nil while it is not paused
+	fresh bool            // it is not known yet that the pause is stored
+	last  time.Time       // when the last pause has begun, by its Since
+	asks  bool            // the set object does so, as it was with the inventory that was last read
 }
 
 // as reports whether the rule is followed as it was evaluated.
@@ -179,24 +181,28 @@ func (g *Guard) Follow(all map[plan.Rule]guard.Limited, known bool) {
 	g.free()
 }
 
-// Ask says which rules somebody asks to resume from now on, besides what their documents say.
-func (g *Guard) Ask(asked []plan.Rule) {
-	g.mu.Lock()
-	defer g.unlock()
-	g.asked = sets.New(asked...)
-	for _, s := range g.rules {
-		g.resumeIfAsked(s)
+// hear takes what is stored of the pause of a rule, and whether its set object asks it to resume. A pause that is stored already, though
+// the answer to that was lost, is one that users may have looked at.
+func (g *Guard) hear(s *state, stored *v1alpha1.Pause, asks bool) {
+	switch s.asks = asks; {
+	case s.fresh && stored != nil && stored.Digest == s.Digest && stored.Since.Equal(&s.pause.Since):
+		s.pause, s.fresh = stored, false
+	case s.fresh && asks:
+		pause := *s.pause
+		pause.Asked = true
+		s.pause = &pause
 	}
+	g.resumeIfAsked(s)
 }
 
-// isAsked reports whether its document, or who runs the engine, asks the rule to resume.
-func (s *state) isAsked(asked sets.Set[plan.Rule]) bool { return s.Asked || asked.Has(s.ID) }
+// isAsked reports whether the rule is asked to resume, by its document or its set object.
+func (s *state) isAsked() bool { return s.Asked || s.asks }
 
 // resumeIfAsked ends the pause of a rule that is asked to resume since it paused. Who asked before it did has to take that back
 // first.
 func (g *Guard) resumeIfAsked(s *state) {
 	switch {
-	case s.pause == nil || s.pause.Asked == s.isAsked(g.asked):
+	case s.pause == nil || s.pause.Asked == s.isAsked():
 	case s.pause.Asked:
 		pause := *s.pause
 		pause.Asked = false
@@ -214,18 +220,13 @@ func (g *Guard) resumeIfAsked(s *state) {
 // renew empties the window of a rule, and ends its pause. All objects are looked at again, of which it was paused.
 func (g *Guard) renew(s *state, because string) {
 	pause, id, watches := s.pause, s.ID, s.Watches
-	s.pause, s.window, s.stored, s.counted = nil, newWindow(), nil, time.Time{}
+	s.pause, s.fresh, s.window, s.stored, s.counted = nil, false, newWindow(), nil, time.Time{}
 	if pause == nil {
 		return
 	}
 	g.save(s)
-	s.over = true
-	stores := g.stores
 	g.then = append(g.then, func() {
 		g.log.Info("rule resumes", "rule", id.String(), "because", because)
-		if !stores { // Otherwise it is told once that is stored.
-			g.observer.Resumed(id)
-		}
 		g.host.LookAgain(watches)
 	})
 }
@@ -372,8 +373,11 @@ func (g *Guard) pause(s *state, now time.Time) error {
 
 // begin begins a pause.
 func (g *Guard) begin(s *state, p v1alpha1.Pause, now time.Time) error {
-	p.Rule, p.Digest, p.Since, p.Asked = s.ID.Name, s.Digest, metav1.NewTime(now.UTC().Truncate(time.Second)), s.isAsked(g.asked)
-	s.pause = &p
+	if now = now.UTC().Truncate(time.Second); !now.After(s.last) {
+		now = s.last.Add(time.Second) // Or it could be taken for the one before.
+	}
+	p.Rule, p.Digest, p.Since, p.Asked = s.ID.Name, s.Digest, metav1.NewTime(now), s.isAsked()
+	s.pause, s.fresh, s.last = &p, true, now
 	pause := Pause{s.ID, p}
 	g.save(s)
 	g.then = append(g.then, func() {
@@ -500,11 +504,15 @@ func (g *Guard) Unsaved() bool {
 	return false
 }
 
+// Asks says what set objects ask of their rules, as they are with what is stored: whether one asks a rule to resume, and whether that is
+// known.
+type Asks func(plan.Rule) (asks, known bool)
+
 // Store returns what is to be stored in place of what is: of the rules that are known what is known, and of the others what was
 // stored, unless they are gone.
-func (g *Guard) Store(stored map[plan.Rule]Stored, gone func(plan.Rule) bool) map[plan.Rule]Stored {
+func (g *Guard) Store(stored map[plan.Rule]Stored, asks Asks, gone func(plan.Rule) bool) map[plan.Rule]Stored {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	defer g.unlock()
 	out := map[plan.Rule]Stored{}
 	for id, one := range stored {
 		if s := g.rules[id]; s != nil && !s.known || s == nil && !gone(id) {
@@ -512,6 +520,9 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, gone func(plan.Rule) bool) ma
 		}
 	}
 	for id, s := range g.rules {
+		if asks, known := asks(id); known {
+			g.hear(s, stored[id].Pause, asks)
+		}
 		if s.saving != saved {
 			s.saving = beingSaved
 			s.window.expire(g.clock.Now().Add(-s.Limits.Per))
@@ -525,7 +536,7 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, gone func(plan.Rule) bool) ma
 }
 
 // Learn takes what is stored now, of the sets that could be read: what [Guard.Store] has last returned, or more.
-func (g *Guard) Learn(stored map[plan.Rule]Stored, read func(set plan.Rule) bool) {
+func (g *Guard) Learn(stored map[plan.Rule]Stored, asks Asks, read func(set plan.Rule) bool) {
 	g.mu.Lock()
 	defer g.unlock()
 	for id, s := range g.rules {
@@ -534,16 +545,14 @@ func (g *Guard) Learn(stored map[plan.Rule]Stored, read func(set plan.Rule) bool
 		}
 		s.window.stored()
 		if s.saving == beingSaved {
-			s.saving = saved
-			if s.over {
-				s.over = false
-				g.then = append(g.then, func() { g.observer.Resumed(id) })
-			}
+			s.saving, s.fresh = saved, false
 		}
 		if !s.known {
 			s.known = true
 			g.adopt(s, stored[id])
 		}
+		asks, _ := asks(id) // A set that has no object asks in its document alone.
+		g.hear(s, stored[id].Pause, asks)
 	}
 	g.free()
 }
@@ -573,7 +582,6 @@ func (g *Guard) adopt(s *state, stored Stored) {
 	case stored.Pause.Digest != s.Digest:
 		g.save(s) // It is to be stored no longer.
 	default:
-		s.pause = stored.Pause
-		g.resumeIfAsked(s)
+		s.pause, s.last = stored.Pause, stored.Pause.Since.Time
 	}
 }

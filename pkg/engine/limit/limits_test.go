@@ -56,13 +56,13 @@ type world struct {
 	clock *clocktesting.FakeClock
 	rules []guard.Limited
 
-	mu            sync.Mutex
-	fresh         []limit.Pause // that have come
-	over, resumed []plan.Rule   // rules that are not paused any more: of which that is stored, and that have their objects looked at again
-	objects       map[plan.Rule]int
-	unlisted      bool
-	counts        int // how often was counted
-	saves         int // how often something was to be stored
+	mu       sync.Mutex
+	fresh    []limit.Pause // that have come
+	resumed  []plan.Rule   // rules that have their objects looked at again
+	objects  map[plan.Rule]int
+	unlisted bool
+	counts   int // how often was counted
+	saves    int // how often something was to be stored
 }
 
 func newWorld(rules ...guard.Limited) *world {
@@ -121,13 +121,6 @@ func (w *world) Paused(pause limit.Pause) {
 	w.fresh = append(w.fresh, pause)
 }
 
-// Resumed implements [limit.Host].
-func (w *world) Resumed(rule plan.Rule) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.over = append(w.over, rule)
-}
-
 // watching has a rule watch objects of its own.
 func watching(rule guard.Limited) guard.Limited {
 	rule.Watches = []plan.Selection{{Namespace: rule.ID.Set, LabelSelector: rule.ID.Name}}
@@ -153,17 +146,17 @@ func (w *world) ask(asked func(plan.Rule) bool) []plan.Rule {
 	return w.follow(true, all...)
 }
 
-// learn has the world learn what is stored, and returns the rules of which it is known now that their pauses are over, and those
-// that resume.
-func (w *world) learn(stored map[plan.Rule]limit.Stored, read func(plan.Rule) bool) (over, resumed []plan.Rule) {
-	w.mu.Lock()
-	w.over = nil
-	w.mu.Unlock()
-	resumed = w.resuming(func() { w.Learn(stored, read) })
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.over, resumed
+// store returns what is to be stored in place of what is, of sets that have no objects.
+func (w *world) store(stored map[plan.Rule]limit.Stored, gone func(plan.Rule) bool) map[plan.Rule]limit.Stored {
+	return w.Store(stored, noObjects, gone)
 }
+
+// learn has the world learn what is stored of sets that have no objects, and returns the rules that resume.
+func (w *world) learn(stored map[plan.Rule]limit.Stored, read func(plan.Rule) bool) []plan.Rule {
+	return w.resuming(func() { w.Learn(stored, noObjects, read) })
+}
+
+func noObjects(plan.Rule) (asks, known bool) { return false, false }
 
 func (w *world) resuming(do func()) []plan.Rule {
 	w.mu.Lock()

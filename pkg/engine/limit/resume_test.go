@@ -1,6 +1,7 @@
 package limit_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +20,7 @@ func exhausted(t *testing.T, rules ...guard.Limited) (w *world, stored map[plan.
 	if got := w.reserve("b", rules[0].ID); got != paused {
 		t.Fatalf("got %d, want it paused", got)
 	}
-	stored = w.Store(nil, nobody)
+	stored = w.store(nil, nobody)
 	w.learn(stored, everything)
 	if w.Unsaved() || len(stored) != 1 {
 		t.Fatalf("unsaved %v, stored %v", w.Unsaved(), stored)
@@ -170,10 +171,10 @@ func TestOutlives(t *testing.T) {
 			if got := w.hold(one); got != unknown {
 				t.Errorf("%s before it is known it may hold objects: %d", tc.reason, got)
 			}
-			if kept := w.Store(stored, nobody); len(kept) != 1 {
+			if kept := w.store(stored, nobody); len(kept) != 1 {
 				t.Errorf("%s it is forgotten before it is known: %v", tc.reason, kept)
 			}
-			_, resumed := w.learn(stored, everything)
+			resumed := w.learn(stored, everything)
 			if diff := cmp.Diff(tc.resumed, resumed); diff != "" {
 				t.Errorf("%s resumed (-want +got):\n%s", tc.reason, diff)
 			}
@@ -215,34 +216,115 @@ func TestLearnsOfSetsThatCouldBeRead(t *testing.T) {
 func TestStores(t *testing.T) {
 	w, stored := exhausted(t, limited(one, 1), limited(two, 1))
 	strangers := map[plan.Rule]limit.Stored{alien: {Pause: &v1alpha1.Pause{Rule: "alien", Digest: "x"}}, two: {Pause: &v1alpha1.Pause{Rule: "two", Digest: "y"}}}
-	if diff := cmp.Diff(map[plan.Rule]limit.Stored{alien: strangers[alien], one: stored[one]}, w.Store(strangers, nobody)); diff != "" {
+	if diff := cmp.Diff(map[plan.Rule]limit.Stored{alien: strangers[alien], one: stored[one]}, w.store(strangers, nobody)); diff != "" {
 		t.Errorf("want that of the stranger kept, and that of what is known not to be paused dropped (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(stored, w.Store(strangers, everything)); diff != "" {
+	if diff := cmp.Diff(stored, w.store(strangers, everything)); diff != "" {
 		t.Errorf("want nothing kept of rules that are gone (-want +got):\n%s", diff)
 	}
 }
 
-// TestOver holds that the end of a pause is told once it is stored, of each set for itself.
-func TestOver(t *testing.T) {
+// TestStoresAgain holds that what has changed since it was to be stored, or is of a set that could not be, is stored again.
+func TestStoresAgain(t *testing.T) {
 	w, _ := exhausted(t, limited(one, 1))
-	w.Store(nil, nobody)
+	w.store(nil, nobody)
 	w.ask(everything)
-	if over, _ := w.learn(nil, everything); over != nil || !w.Unsaved() {
-		t.Errorf("told of %v, unsaved %v: what was stored is from before", over, w.Unsaved())
+	if w.learn(nil, everything); !w.Unsaved() {
+		t.Error("what was stored is from before")
 	}
-	w.Store(nil, nobody)
-	if over, _ := w.learn(nil, nobody); over != nil || !w.Unsaved() {
-		t.Errorf("told of %v, unsaved %v: its set was not stored", over, w.Unsaved())
+	w.store(nil, nobody)
+	if w.learn(nil, nobody); !w.Unsaved() {
+		t.Error("its set was not stored")
 	}
-	over, _ := w.learn(nil, everything)
-	if diff := cmp.Diff([]plan.Rule{one}, over); diff != "" || w.Unsaved() {
-		t.Errorf("unsaved %v, told of (-want +got):\n%s", w.Unsaved(), diff)
+	if w.learn(nil, everything); w.Unsaved() {
+		t.Error("it is stored")
 	}
 }
 
-// TestPausesAgain holds that the end of a pause is told though another has begun before
-// it could be stored.
+// TestAskedByAnObject holds that a set object resumes a rule by an annotation that was put on after its pause was stored, and by no other.
+func TestAskedByAnObject(t *testing.T) {
+	book := func(names ...plan.Rule) limit.Asks {
+		return func(rule plan.Rule) (asks, known bool) { return slices.Contains(names, rule), true }
+	}
+	asks, silent := book(one), book(two)
+	tests := map[string]struct {
+		reason string
+		// What the object asks, as it is read, and is stored, in turn; nil for what could not be read. The rule pauses before the first.
+		turns []limit.Asks
+		// pauses is in which turn it does so instead, between what is read and what is stored.
+		pauses int
+		asked  bool // it is told to take the annotation off before
+		paused bool
+	}{
+		"After":          {"Users have looked.", []limit.Asks{silent, silent, asks, silent}, 0, false, false},
+		"Later":          {"So they have if it is there when the pause has been stored.", []limit.Asks{silent, asks}, 0, false, false},
+		"Before":         {"Nobody can have looked, though no watch has shown it yet.", []limit.Asks{asks, asks, asks, asks}, 0, true, true},
+		"WhileItPauses":  {"It has paused since that was read.", []limit.Asks{silent, asks, asks, asks}, 1, true, true},
+		"Meanwhile":      {"It is there when the pause is to be stored.", []limit.Asks{silent, silent, asks, asks}, 1, true, true},
+		"AnswerLost":     {"The pause is stored, which users have seen.", []limit.Asks{silent, nil, asks}, 0, false, false},
+		"AnswerLostToo":  {"So is that it was asked before.", []limit.Asks{asks, nil, asks, asks}, 0, true, true},
+		"TakenOff":       {"That is not to ask.", []limit.Asks{asks, asks, silent, silent}, 0, false, true},
+		"TakenOffBefore": {"It is off once the pause is stored.", []limit.Asks{asks, silent}, 0, false, true},
+		"Anew":           {"It was put on again.", []limit.Asks{asks, asks, silent, silent, asks, asks}, 0, false, false},
+		"Unread":         {"It is not known to be off.", []limit.Asks{asks, asks, nil, nil, asks, asks}, 0, true, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(limited(one, 1))
+			w.write(t, one, "a")
+			var stored map[plan.Rule]limit.Stored
+			for i, asks := range tc.turns {
+				if i == tc.pauses {
+					w.reserve("b", one)
+				}
+				switch {
+				case i%2 == 0 && asks != nil:
+					stored = w.Store(stored, asks, nobody)
+				case i%2 == 0:
+					w.Store(nil, noObjects, nobody) // It is not stored.
+				case asks != nil:
+					w.Learn(stored, asks, everything)
+				default:
+					w.Learn(stored, noObjects, nobody)
+				}
+			}
+			if pause, paused := w.pauseOf(one); paused != tc.paused || pause.Asked != tc.asked {
+				t.Errorf("%s paused %t, asked before %t", tc.reason, paused, pause.Asked)
+			}
+		})
+	}
+}
+
+// TestPausesOfOneSecond holds that they are told apart: by what is stored of the first one, users have not looked at the second.
+func TestPausesOfOneSecond(t *testing.T) {
+	w, stored := exhausted(t, limited(one, 1))
+	asks := func(plan.Rule) (asks, known bool) { return true, true }
+	w.Store(stored, asks, nobody) // It resumes, which is not stored.
+	w.write(t, one, "b")
+	w.reserve("c", one)
+	stored = w.Store(stored, asks, nobody)
+	w.Learn(stored, asks, everything)
+	if pause, paused := w.pauseOf(one); !paused || !pause.Asked {
+		t.Errorf("paused %t, asked before %t", paused, pause.Asked)
+	}
+}
+
+// TestAskedByAFileNow holds that a set that has no object any more asks by its file alone.
+func TestAskedByAFileNow(t *testing.T) {
+	w, stored := exhausted(t, limited(one, 1))
+	asks := func(plan.Rule) (asks, known bool) { return true, true }
+	w.reserve("b", one)
+	w.Store(stored, asks, nobody)
+	w.learn(stored, everything)
+	w.write(t, one, "b")
+	w.reserve("c", one) // It is paused again.
+	w.learn(w.store(stored, nobody), everything)
+	if resumed := w.ask(everything); len(resumed) != 1 {
+		t.Errorf("it does not resume by its file: %+v", w.All())
+	}
+}
+
+// TestPausesAgain holds that an annotation by which a rule has resumed does not resume it again.
 func TestPausesAgain(t *testing.T) {
 	w, _ := exhausted(t, limited(one, 1))
 	w.ask(everything)
@@ -250,11 +332,8 @@ func TestPausesAgain(t *testing.T) {
 	if got := w.reserve("c", one); got != paused {
 		t.Fatalf("got %d, want it paused again", got)
 	}
-	for _, want := range [][]plan.Rule{{one}, nil} {
-		over, _ := w.learn(w.Store(nil, nobody), everything)
-		if diff := cmp.Diff(want, over); diff != "" || w.Unsaved() {
-			t.Errorf("unsaved %v, told of (-want +got):\n%s", w.Unsaved(), diff)
-		}
+	if w.learn(w.store(nil, nobody), everything); w.Unsaved() {
+		t.Error("it is stored")
 	}
 	if got := w.All(); len(got) != 1 || !got[0].Asked {
 		t.Errorf("paused: %+v, want it known that it was asked before", got)
