@@ -22,7 +22,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
-	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 // book is what a tenant may have left: of a set object in its status, of sets in files
@@ -50,23 +49,30 @@ type stored struct {
 // Nobody else writes to it, but for people. Of one that is being deleted that is not asked.
 func (s stored) current(set *object) bool {
 	return s.shown != nil && !set.Deleting && s.shown.UID == set.UID && s.shown.Generation == set.Generation && s.shown.Finalizer == set.Finalizer &&
-		slices.Equal(s.book.Asked(ruleOf(set.Key)), spec.Resumed(set.Annotations[spec.ResumeAnnotation])) &&
+		slices.Equal(s.book.Asked(ruleOf(set.Key)), set.asked()) &&
 		reflect.DeepEqual(s.shown.Status.Inventory, set.Status.Inventory) &&
 		reflect.DeepEqual(s.shown.Status.Paused, set.Status.Paused) && reflect.DeepEqual(s.shown.Status.Counted, set.Status.Counted) &&
 		reflect.DeepEqual(s.shown.Status.Rollouts, set.Status.Rollouts)
 }
 
+// asked names the rules that the object of a set was last known to ask to resume.
+func (b *book) asked(set source.Key) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stored[set].book.Asked(ruleOf(set))
+}
+
 // leftovers is where it is noted what sets may have left.
 type leftovers struct {
 	*core
-	files     inventory.Part                // of the sets in files, of all tenants
-	known     inventory.Part                // the same, to be read while somebody else leads
-	simulated map[source.Key]inventory.Part // of set objects, in a dry run; guarded by mu
+	files     inventory.Part                   // of the sets in files, of all tenants
+	known     inventory.Part                   // the same, to be read while somebody else leads
+	simulated map[source.Key]*inventory.Memory // of set objects, in a dry run; guarded by mu
 }
 
 // newLeftovers has a function told what is noted of sets in files.
 func newLeftovers(c *core, noted func(context.Context, inventory.Book)) (*leftovers, error) {
-	l := &leftovers{core: c, files: &inventory.Memory{}, simulated: map[source.Key]inventory.Part{}}
+	l := &leftovers{core: c, files: &inventory.Memory{}, simulated: map[source.Key]*inventory.Memory{}}
 	l.known = l.files
 	if c.options.holdsFiles() { // A process without files needs no right to read the ConfigMap.
 		reader, err := client.Dynamic(c.options.Cluster.Config)
@@ -207,8 +213,9 @@ func (l *leftovers) storeOf(set *object) inventory.Part {
 		return l.of(set)
 	}
 	if l.simulated[set.Key] == nil {
-		l.simulated[set.Key] = inventory.NewDryRun(l.of(set))
+		l.simulated[set.Key] = &inventory.Memory{}
 	}
+	l.simulated[set.Key].Hear(l.of(set))
 	return l.simulated[set.Key]
 }
 
@@ -295,7 +302,8 @@ func (n noting) keeping(before, after inventory.Book) inventory.Book {
 
 // passing reports whether an error is over by itself, and says nothing about the set.
 func passing(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, inventory.ErrChanged) || errors.Is(err, inventory.ErrOvertaken)
+	return errors.Is(err, context.Canceled) || errors.Is(err, inventory.ErrChanged) || errors.Is(err, inventory.ErrOvertaken) ||
+		errors.Is(err, inventory.ErrAsked)
 }
 
 func (b *book) note(in map[source.Key]error, set source.Key, err error) {

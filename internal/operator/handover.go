@@ -51,6 +51,9 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 			to = nil
 		}
 		if wanted && to == from {
+			if before[set] != nil { // It has come back.
+				from.engine.MoveLimits(ruleOf(set), to.engine)
+			}
 			continue
 		}
 		move := &handover{set: set, from: from, to: to, since: c.options.Clock.Now()}
@@ -63,6 +66,11 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 			c.handovers[set] = move
 			continue
 		}
+		var next *engine.Engine
+		if to != nil {
+			next = to.engine
+		}
+		from.engine.MoveLimits(ruleOf(set), next)
 		from.writes.forget(set)
 		delete(c.runs, set)
 	}

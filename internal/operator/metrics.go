@@ -7,6 +7,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/internal/telemetry"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -36,7 +37,7 @@ func (o *Operator) Measure() telemetry.Snapshot {
 		for _, pause := range t.engine.Paused() {
 			paused[pause.Rule] = true
 		}
-		quarantined, contested := t.engine.QuarantinedObjects(), rivals(t.engine.Contests())
+		quarantined, contested := breaker.Counts(t.engine.Quarantined()), rivals(t.engine.Contests())
 		for _, rule := range sets[i].Rules() {
 			counts, standing := t.tally.Counts(rule.ID), telemetry.Active
 			switch {

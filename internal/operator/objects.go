@@ -134,18 +134,19 @@ func (o *Operator) SetObjects(ctx context.Context, all []source.Object, schemas 
 	return turn.ended
 }
 
-// lookWhatIsAsked has those who run sets read them of which another version asks rules to resume, or does so no longer. The lock is held.
+// lookWhatIsAsked has those who run sets read them of which another version asks for something else than what they have last read. The lock
+// is held.
 func (s *state) lookWhatIsAsked(before map[source.Key]*object) {
 	for key, set := range s.objects {
 		was, t := before[key], s.runs[key]
-		if was == nil || t == nil || was.ResourceVersion == set.ResourceVersion {
-			continue
-		}
-		if len(was.Annotations[spec.ResumeAnnotation])+len(set.Annotations[spec.ResumeAnnotation]) > 0 {
+		if was != nil && t != nil && was.ResourceVersion != set.ResourceVersion && !slices.Equal(t.book.asked(key), set.asked()) {
 			t.engine.Tidy()
 		}
 	}
 }
+
+// asked names the rules that the object asks to resume, as far as the watch shows.
+func (s *object) asked() []string { return spec.Resumed(s.Annotations[spec.ResumeAnnotation]) }
 
 // take judges set objects, by what is known of schemas, of which some may be news. One that is refused leaves the version
 // before in effect. What has no turn stays as it was. The lock is held.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dyncontroller/dyncontroller/internal/config"
 	"github.com/dyncontroller/dyncontroller/internal/source"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -107,6 +108,11 @@ func TestPauseOfAnObject(t *testing.T) {
 		k.pass(time.Minute)
 		if n := k.countRed(4); n != 3 {
 			t.Errorf("%d are painted, want another one: a user has asked for it since", n)
+		}
+		k.setObjects(k.annotate(set, "paint")) // The watch has not shown it without the annotation.
+		k.pass(time.Minute)
+		if n := k.countRed(4); n != 4 {
+			t.Errorf("%d are painted, want another one: a user has asked for it again", n)
 		}
 		stop()
 	})
@@ -219,6 +225,80 @@ func TestPauseOutlivesTheProcess(t *testing.T) {
 		}
 		if got := k.status(set); got != "Ready=False Paused, Stalled=True Paused" {
 			t.Errorf("the status is %s", got)
+		}
+		stop()
+	})
+}
+
+// TestLimitMoves holds that a set writes for no more objects by going to another account, and back, before it is stored for which it has.
+func TestLimitMoves(t *testing.T) {
+	for name, tc := range map[string]struct {
+		within time.Duration // between two moves
+		to     []string
+	}{"Away": {time.Minute, []string{"bob"}}, "AndBack": {time.Minute, []string{"bob", "ann"}}, "AtOnce": {0, []string{"bob", "ann", "bob", "ann", "bob"}}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k, set := newCautious(t, 4)
+				k.account("shop", "bob")
+				k.set(func(w *world) { w.fails["PATCH rulesets"] = http.StatusInternalServerError })
+				k.setObjects(set)
+				stop := k.start()
+				k.pass(time.Minute)
+				if n := k.countRed(4); n != 1 {
+					t.Fatalf("%d are painted, want 1", n)
+				}
+				for _, account := range tc.to {
+					set = edited(t, set, cautious(account))
+					k.store(set)
+					k.setObjects(set)
+					k.pass(tc.within)
+				}
+				k.set(func(w *world) { delete(w.fails, "PATCH rulesets") })
+				k.pass(10 * time.Minute)
+				if n, status := k.countRed(4), k.status(set); n != 1 || status != "Ready=False Paused, Stalled=True Paused" {
+					t.Errorf("%d are painted, want 1; the status is %s", n, status)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// TestPauseInADryRun holds that a dry run knows of the pause of the process before, also when the set was edited, and hears that users end it.
+func TestPauseInADryRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, set := newCautious(t, 4)
+		k.setObjects(set)
+		stop := k.start()
+		k.pass(time.Minute)
+		stop()
+		k.options.Settings.DryRun = config.DryRunClient
+		next, err := New(k.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Operator = next
+		k.setObjects(set)
+		stop = k.start()
+		painted := func() int {
+			k.pass(time.Minute)
+			return strings.Count(k.log.String(), `msg="would write"`)
+		}
+		if n := painted(); n != 0 {
+			t.Errorf("it would paint %d though the rule is paused", n)
+		}
+		set = edited(t, set, strings.Replace(cautious("ann"), "name: paint", "description: edited\n    name: paint", 1))
+		k.set(func(w *world) {
+			metadata, _ := w.objects["rulesets/shop/color"]["metadata"].(map[string]any)
+			metadata["generation"] = set.Generation
+		})
+		k.setObjects(set)
+		if n := painted(); n != 0 {
+			t.Errorf("it would paint %d though the rule is paused still", n)
+		}
+		k.setObjects(k.annotate(set, "paint"))
+		if n := painted(); n != 3 {
+			t.Errorf("it would paint %d, want the rest", n)
 		}
 		stop()
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/internal/setstatus"
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -61,7 +62,7 @@ type observation struct {
 // observe looks how the caches and the engine are doing, and reports whether that is
 // something else than before.
 func (t *tenant) observe() (changed bool) {
-	now := observation{t.informers.Status(), t.engine.Paused(), t.engine.QuarantinedObjects(), map[plan.Rule]int{}}
+	now := observation{t.informers.Status(), t.engine.Paused(), breaker.Counts(t.engine.Quarantined()), map[plan.Rule]int{}}
 	for _, contest := range t.engine.Contests() {
 		now.contested[contest.Rule]++
 	}

@@ -142,10 +142,6 @@ func (e *Engine) Deny(denied map[informer.Key]error) { e.loader.deny(denied) }
 // Quarantined lists the rules that keep failing, in the order of the objects and rules.
 func (e *Engine) Quarantined() []breaker.Circuit { return e.guards.breaker.List() }
 
-// QuarantinedObjects counts the objects for which each rule is in quarantine. The zero rule stands for those that could not
-// be looked at.
-func (e *Engine) QuarantinedObjects() map[plan.Rule]int { return e.guards.breaker.Counts() }
-
 // Contests lists what rules write and others undo again and again, or they themselves, by the objects that are written to.
 func (e *Engine) Contests() []conflict.Conflict { return e.guards.conflicts.Conflicts() }
 
@@ -155,8 +151,21 @@ func (e *Engine) Paused() []limit.Pause { return e.guards.limits.All() }
 // Rollouts tells how far rules with a rollout have come.
 func (e *Engine) Rollouts() map[plan.Rule]v1alpha1.Rollout { return e.guards.limits.Rollouts() }
 
-// Tidy has the inventory read soon: a set object may ask for something else.
-func (e *Engine) Tidy() { e.tidying.wake() }
+// MoveLimits gives what is known of the rules of a set that have limits or a rollout to the engine that runs the set from now on, before that is
+// given the rules, nil for none. This engine may not write for the set any more.
+func (e *Engine) MoveLimits(set plan.Rule, to *Engine) {
+	var guard *limit.Guard
+	if to != nil {
+		guard = to.guards.limits
+	}
+	limit.Move(set, e.guards.limits, guard)
+}
+
+// Tidy has the inventory read anew, before anything else that the housekeeping has to do: a set object may ask for something else.
+func (e *Engine) Tidy() {
+	e.tidying.halt()
+	e.tidying.resume()
+}
 
 // Due lists the objects that are looked at again although nothing changes, the earliest
 // first.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/dyncontroller/dyncontroller/pkg/engine/breaker"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -34,7 +35,7 @@ func (e *Engine) Remembered() map[string]int {
 		count.lock.Unlock()
 	}
 	out["queued"] = e.Len()
-	out["trials"] = e.guards.breaker.Len() + len(e.guards.breaker.Counts())
+	out["trials"] = e.guards.breaker.Len() + len(breaker.Counts(e.guards.breaker.List()))
 	maps.DeleteFunc(out, func(_ string, n int) bool { return n == 0 })
 	return out
 }

@@ -50,7 +50,7 @@ func TestQuarantineEnds(t *testing.T) {
 				}
 				tc.end(t, c, e)
 				pass(time.Second)
-				if len(e.Quarantined()) > 0 || len(e.QuarantinedObjects()) > 0 {
+				if len(e.Quarantined()) > 0 || len(breaker.Counts(e.Quarantined())) > 0 {
 					t.Errorf("%s in quarantine: %v", tc.reason, isolated(e))
 				}
 			})

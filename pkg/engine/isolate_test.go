@@ -139,8 +139,8 @@ func TestQuarantine(t *testing.T) {
 				if got := c.logged("is in quarantine"); got != told || len(c.events) != told || !slices.ContainsFunc(c.events, isolation) && told > 0 {
 					t.Errorf("%s %d lines in the log, events %v", tc.reason, got, c.events)
 				}
-				if got := e.QuarantinedObjects()[plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "at-least-three"}]; got != told {
-					t.Errorf("%s %v objects are counted", tc.reason, e.QuarantinedObjects())
+				if got := breaker.Counts(e.Quarantined())[plan.Rule{Kind: "ClusterRuleSet", Set: "set", Name: "at-least-three"}]; got != told {
+					t.Errorf("%s %v objects are counted", tc.reason, breaker.Counts(e.Quarantined()))
 				}
 				pass(time.Hour)
 				slow := r.since()
@@ -149,7 +149,7 @@ func TestQuarantine(t *testing.T) {
 				}
 				c.locked(func() { c.answer = nil })
 				pass(6 * time.Minute)
-				if got := size(c, "a"); got != int64(3) || e.Quarantined() != nil || len(e.QuarantinedObjects()) > 0 {
+				if got := size(c, "a"); got != int64(3) || e.Quarantined() != nil || len(breaker.Counts(e.Quarantined())) > 0 {
 					t.Errorf("size is %v, in quarantine %v", got, isolated(e))
 				}
 				if got := c.logged("out of quarantine"); got != told {
@@ -178,7 +178,7 @@ func TestOneFailure(t *testing.T) {
 			refuse(c, "at-least-three", write.Terminal)
 			run(t, c, atLeastThree, func(t *testing.T, e *engine.Engine) {
 				tc.after(c)
-				if got := e.Quarantined(); len(got) > 0 || len(e.QuarantinedObjects()) > 0 {
+				if got := e.Quarantined(); len(got) > 0 || len(breaker.Counts(e.Quarantined())) > 0 {
 					t.Errorf("%s in quarantine: %v", tc.reason, got)
 				}
 				pass(breaker.Respite + time.Second)

@@ -23,7 +23,7 @@ func (t *tidying) begin(ctx context.Context) (interruptible context.Context, sto
 	return interruptible, stop
 }
 
-// halt is called before the rules change, or others wait for their caches, and resume after that.
+// halt is called before the rules change, others wait for their caches, or the inventory is to be read anew, and resume after that.
 func (t *tidying) halt() {
 	t.changing <- struct{}{}
 	t.stop()

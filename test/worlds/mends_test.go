@@ -132,11 +132,11 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"limit/counts", "Each process writes for as many objects as the limit allows.",
-		"pkg/engine/limit/guard.go", "s.window.restore(c, g.clock.Now())", "_ = c",
+		"pkg/engine/limit/store.go", "s.window.restore(c, g.clock.Now())", "_ = c",
 	},
 	{
 		"limit/paused", "A process does not know that the rule was paused before.",
-		"pkg/engine/limit/guard.go", "s.pause = stored.Pause\n", "_ = stored.Pause\n",
+		"pkg/engine/limit/store.go", "s.pause, s.fresh, s.last = stored.Pause, fresh, stored.Pause.Since.Time", "_ = fresh",
 	},
 }
 

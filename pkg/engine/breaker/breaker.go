@@ -331,10 +331,11 @@ func (b *Breaker) List() (out []Circuit) {
 	return out
 }
 
-// Counts are the objects for which each rule is in quarantine. The zero rule stands for those that could not be looked at.
-func (b *Breaker) Counts() map[plan.Rule]int {
+// Counts are the objects for which each rule is in quarantine, by a list of [Breaker.List]. The zero rule stands for those that could not be
+// looked at.
+func Counts(list []Circuit) map[plan.Rule]int {
 	out := map[plan.Rule]int{}
-	for _, c := range b.List() {
+	for _, c := range list {
 		out[c.Rule]++
 	}
 	return out

@@ -214,7 +214,7 @@ func TestRelease(t *testing.T) {
 	if diff := cmp.Diff([]string{one.String()}, w.Release(named("a"), func(rule plan.Rule) bool { return rule != two })); diff != "" {
 		t.Errorf("what was in quarantine is told of alone (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[plan.Rule]int{two: 2}, w.Counts()); diff != "" {
+	if diff := cmp.Diff(map[plan.Rule]int{two: 2}, Counts(w.List())); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 	if got := w.fails(hopeless, 2); got == nil {
@@ -226,8 +226,8 @@ func TestRelease(t *testing.T) {
 	if diff := cmp.Diff([]string{one.String(), two.String()}, w.Release(named("a"), every)); diff != "" {
 		t.Errorf("in order (-want +got):\n%s", diff)
 	}
-	if got := w.Release(named("b"), every); len(got) != 1 || w.Len() != 0 || len(w.Counts()) != 0 || w.Has(named("a")) {
-		t.Errorf("%d objects are remembered in the end, %v are counted", w.Len(), w.Counts())
+	if got := w.Release(named("b"), every); len(got) != 1 || w.Len() != 0 || len(Counts(w.List())) != 0 || w.Has(named("a")) {
+		t.Errorf("%d objects are remembered in the end, %v are counted", w.Len(), Counts(w.List()))
 	}
 }
 
@@ -255,7 +255,7 @@ func TestConcurrent(t *testing.T) {
 		workers.Go(func() {
 			for range rounds {
 				w.List()
-				w.Counts()
+				Counts(w.List())
 				w.Of(key, one)
 				w.Has(key)
 				w.Len()
@@ -268,8 +268,8 @@ func TestConcurrent(t *testing.T) {
 			t.Errorf("object %d: told of %d times, and of its end %d times", i, told[i], ended[i])
 		}
 	}
-	if w.Len() != 0 || len(w.Counts()) != 0 {
-		t.Errorf("%d objects are remembered in the end, %v are counted", w.Len(), w.Counts())
+	if w.Len() != 0 || len(Counts(w.List())) != 0 {
+		t.Errorf("%d objects are remembered in the end, %v are counted", w.Len(), Counts(w.List()))
 	}
 }
 

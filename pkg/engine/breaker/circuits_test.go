@@ -53,13 +53,13 @@ func TestList(t *testing.T) {
 	if w.Len() != 3 {
 		t.Errorf("%d objects are remembered, want 3", w.Len())
 	}
-	counts := w.Counts()
+	counts := Counts(w.List())
 	wantCounts := map[plan.Rule]int{all: 1, one: 1, two: 2, last: 1, byKind: 1, byNamespace: 1, bySet: 1, byName: 1}
 	if diff := cmp.Diff(wantCounts, counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 	clear(counts)
-	if len(w.Counts()) == 0 {
+	if len(Counts(w.List())) == 0 {
 		t.Error("who is told the counts can change them")
 	}
 	if got := newWorld().List(); got != nil {

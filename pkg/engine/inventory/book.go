@@ -17,8 +17,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// Book is what sets may have left in the cluster, each thing once, and what is stored of their rules with limits. It is
-// immutable; the zero value is empty.
+// Book is what sets may have left in the cluster, each thing once, what is stored of their rules with limits, and which of these their objects
+// ask to resume. It is immutable; the zero value is empty.
 type Book struct {
 	leftovers map[plan.Leftover]plan.Leftover // by their [plan.Leftover.Thing]; none that another one covers
 	limits    map[plan.Rule]limit.Stored
@@ -65,9 +65,17 @@ func (b Book) Asking(set plan.Rule, names ...string) Book {
 	return Book{b.leftovers, b.limits, asked}
 }
 
-// Equal reports whether two books say the same.
+// Equal reports whether two books say the same, but for what is answered of what is asked.
 func (b Book) Equal(other Book) bool {
-	return maps.Equal(b.leftovers, other.leftovers) && maps.EqualFunc(b.limits, other.limits, limit.Stored.Equal) &&
+	has := func(all, of map[plan.Rule]limit.Stored) bool {
+		for rule, one := range of { // One may be there for what is answered alone.
+			if !one.Equal(all[rule]) {
+				return false
+			}
+		}
+		return true
+	}
+	return maps.Equal(b.leftovers, other.leftovers) && has(b.limits, other.limits) && has(other.limits, b.limits) &&
 		maps.EqualFunc(b.asked, other.asked, slices.Equal)
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // Object is a [Part] in the status of the object that a set is, for what this set has left, and which of its rules are
-// paused. While there is something left, [v1alpha1.Finalizer] keeps the object from being gone before it is cleaned up; a
+// paused; which it asks to resume is in an annotation. While there is something left, [v1alpha1.Finalizer] keeps the object from being gone before it is cleaned up; a
 // set that has left nothing has no such finalizer. Any update sees to that, also one that changes nothing.
 //
 // It takes the rights to get and patch the object, and to patch its status.
@@ -40,6 +40,9 @@ var ErrChanged = errors.New("the set object has changed, and its new version is 
 // ErrGone says that a set is gone, or about to be with nothing to keep it, so that it can not be noted what its rules are
 // about to leave.
 var ErrGone = errors.New("the set is gone, so nothing would be cleaned up that its rules leave now")
+
+// ErrAsked says that a book is stored, but that the annotation could not be changed by which the set asks rules to resume.
+var ErrAsked = errors.New("what is answered is still asked for")
 
 // NewObject returns the part of a set, which is a rule without a name, for one version of its object, or without a uid for any.
 // Where the API server has another one, nothing is read or written: the error is [ErrChanged].
@@ -69,9 +72,12 @@ func (o *Object) Read(ctx context.Context) (Book, Replace, error) {
 	return before, func(ctx context.Context, after Book) (Book, error) {
 		now, err := o.replace(ctx, stored, before, after)
 		if err != nil {
-			return Book{}, fmt.Errorf("writing the inventory of %s: %w", o, err)
+			err = fmt.Errorf("writing the inventory of %s: %w", o, err)
 		}
-		return after.Asking(o.set, asked(now)...), nil
+		if now == nil {
+			return Book{}, err
+		}
+		return after.Asking(o.set, asked(now)...), err
 	}, nil
 }
 
@@ -108,8 +114,8 @@ func asked(stored *unstructured.Unstructured) []string {
 	return spec.Resumed(stored.GetAnnotations()[spec.ResumeAnnotation])
 }
 
-// replace stores a book, between putting the finalizer on and taking it off, after which the object may be gone. Then it takes off what has
-// been done of what the annotation asks.
+// replace stores a book, between putting the finalizer on and taking it off, after which the object may be gone. Before that
+// it takes what is answered out of the annotation; where only that fails, the error is [ErrAsked].
 func (o *Object) replace(ctx context.Context, stored *unstructured.Unstructured, before, after Book) (_ *unstructured.Unstructured, err error) {
 	empty := len(after.leftovers) == 0
 	finalizers := stored.GetFinalizers()
@@ -131,29 +137,34 @@ func (o *Object) replace(ctx context.Context, stored *unstructured.Unstructured,
 		}
 	}
 	names := asked(stored)
-	if rest := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return o.answered(name, before, after) }); len(rest) < len(names) {
+	answered := func(name string) bool {
+		rule := o.set
+		rule.Name = name
+		return after.limits[rule].Answered
+	}
+	var errAsked error
+	if rest := slices.DeleteFunc(slices.Clone(names), answered); len(rest) < len(names) {
 		var value any // None are no annotation.
 		if len(rest) > 0 {
 			value = strings.Join(rest, ",")
 		}
-		if stored, err = o.patch(ctx, stored, map[string]any{"annotations": map[string]any{spec.ResumeAnnotation: value}}, nil); err != nil {
+		patched, err := o.patch(ctx, stored, map[string]any{"annotations": map[string]any{spec.ResumeAnnotation: value}}, nil)
+		switch {
+		case err == nil:
+			stored = patched
+		case errors.Is(err, ErrOvertaken):
 			return nil, err
+		default:
+			errAsked = fmt.Errorf("%w: %w", ErrAsked, err)
 		}
 	}
 	if finalizers = stored.GetFinalizers(); empty && slices.Contains(finalizers, v1alpha1.Finalizer) {
 		others := slices.DeleteFunc(finalizers, func(finalizer string) bool { return finalizer == v1alpha1.Finalizer })
-		stored, err = o.patch(ctx, stored, finalizing(others), nil)
+		if stored, err = o.patch(ctx, stored, finalizing(others), nil); err != nil {
+			return nil, err
+		}
 	}
-	return stored, err
-}
-
-// answered reports whether a rule that is asked to resume has resumed by what is stored, or has paused though it was asked, of which
-// nothing comes. It has to be asked for again the next time.
-func (o *Object) answered(name string, before, after Book) bool {
-	rule := o.set
-	rule.Name = name
-	now := after.limits[rule].Pause
-	return now == nil && before.limits[rule].Pause != nil || now != nil && now.Asked
+	return stored, errAsked
 }
 
 func finalizing(finalizers []string) map[string]any { return map[string]any{"finalizers": finalizers} }

@@ -174,36 +174,35 @@ func TestPausesInAnObject(t *testing.T) {
 
 // TestAsked holds what becomes of the annotation that asks rules to resume: a name stays until that is answered.
 func TestAsked(t *testing.T) {
-	asked := pauseOf("s/a")
-	asked.Asked = true
 	const both = " a, other"
+	pause, none := stored(pauseOf("s/a")), map[plan.Rule]limit.Stored{}
+	answered := func(all map[plan.Rule]limit.Stored) map[plan.Rule]limit.Stored {
+		rule := pauseOf("s/a").Rule
+		return map[plan.Rule]limit.Stored{rule: {Pause: all[rule].Pause, Answered: true}}
+	}
 	tests := map[string]struct {
 		reason        string
-		before, after []limit.Pause
+		before, after map[plan.Rule]limit.Stored
 		asks          string
 		want          string
 		writes        []string
 	}{
-		"Resumed":       {"It has to be asked for again the next time.", []limit.Pause{pauseOf("s/a")}, nil, "a", "", []string{"status", "annotations"}},
-		"OneOfTwo":      {"The other one has not.", []limit.Pause{pauseOf("s/a"), pauseOf("s/other")}, []limit.Pause{pauseOf("s/other")}, both, "other", []string{"status", "annotations"}},
-		"Paused":        {"It has been asked for since.", []limit.Pause{pauseOf("s/a")}, []limit.Pause{pauseOf("s/a")}, both, both, nil},
-		"PausedThough":  {"Nobody can have looked.", nil, []limit.Pause{asked}, both, "other", []string{"status", "annotations"}},
-		"PausedAlready": {"A process has ended before it did this.", []limit.Pause{asked}, []limit.Pause{asked}, both, "other", []string{"annotations"}},
-		"NotPaused":     {"It is for later, and that will not count.", nil, nil, both, both, nil},
-		"NotAsked":      {"There is nothing to answer.", []limit.Pause{pauseOf("s/a")}, nil, "", "", []string{"status"}},
+		"Resumed":  {"It has to be asked for again the next time.", pause, answered(none), "a", "", []string{"status", "annotations"}},
+		"OneOfTwo": {"The other one has not.", stored(pauseOf("s/a"), pauseOf("s/other")), answered(none), both, "other", []string{"status", "annotations"}},
+		"Paused":   {"It has been asked for since.", pause, pause, both, both, nil},
+		"Though":   {"It has paused though it was asked.", none, answered(pause), both, "other", []string{"status", "annotations"}},
+		"Stored":   {"That could not be done before.", pause, answered(pause), both, "other", []string{"annotations"}},
+		"Later":    {"So it is once the rule has resumed.", none, answered(none), "a", "", []string{"annotations"}},
+		"Early":    {"It is for later, and that will not count.", none, none, both, both, nil},
+		"NotAsked": {"There is nothing to take off.", pause, answered(none), "", "", []string{"status"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newSets()
-			mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Limiting(stored(tc.before...)) })
-			s.edit(func(o object) {
-				o.SetAnnotations(map[string]string{"theirs": "kept"})
-				if tc.asks != "" {
-					o.SetAnnotations(map[string]string{"theirs": "kept", spec.ResumeAnnotation: tc.asks})
-				}
-			})
+			mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Limiting(tc.before) })
+			s.annotate(tc.asks)
 			s.writes = nil
-			book := mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Limiting(stored(tc.after...)) })
+			book := mustUpdate(t, s.store(), func(b inventory.Book) inventory.Book { return b.Limiting(tc.after) })
 			got := s.annotations()
 			if got["theirs"] != "kept" || got[spec.ResumeAnnotation] != tc.want || tc.want == "" && len(got) > 1 {
 				t.Errorf("%s annotations %v, want %q", tc.reason, got, tc.want)
@@ -211,10 +210,35 @@ func TestAsked(t *testing.T) {
 			if diff := cmp.Diff(tc.writes, s.writes); diff != "" {
 				t.Errorf("%s writes (-want +got):\n%s", tc.reason, diff)
 			}
-			if !book.Equal(mustLoad(t, s.store())) {
+			if !slices.Equal(book.Asked(setNamed("s")), mustLoad(t, s.store()).Asked(setNamed("s"))) {
 				t.Errorf("%s the book returned asks for %q", tc.reason, book.Asked(setNamed("s")))
 			}
 		})
+	}
+}
+
+// TestAskedStays holds that a book is stored, and known to be, though the annotation cannot be changed.
+func TestAskedStays(t *testing.T) {
+	s := newSets()
+	s.annotate("a")
+	s.failAnnotations = errors.New("a policy refuses it")
+	pause := pauseOf("s/a")
+	rule, want := pause.Rule, map[plan.Rule]limit.Stored{pause.Rule: {Pause: &pause.Pause, Answered: true}}
+	joined := inventory.Join(func() inventory.Parts {
+		return inventory.Parts{Sets: map[plan.Rule]inventory.Part{rule.OfSet(): s.store()}, Rest: &inventory.Memory{}}
+	})
+	change := func(b inventory.Book) inventory.Book { return b.Limiting(want) }
+	book, err := inventory.Update(t.Context(), joined, change)
+	partly, _ := errors.AsType[*inventory.PartialError](err)
+	if !errors.Is(err, inventory.ErrAsked) || !errors.Is(err, s.failAnnotations) || partly == nil || partly.Lacks(rule.OfSet()) {
+		t.Errorf("the error is %v", err)
+	}
+	if !slices.Equal(paused(book), []string{"s/a"}) || !slices.Equal(paused(mustLoad(t, s.store())), []string{"s/a"}) || !slices.Equal(book.Asked(rule), []string{"a"}) {
+		t.Errorf("paused %v, asked %v", paused(book), book.Asked(rule))
+	}
+	s.failAnnotations = nil
+	if mustUpdate(t, joined, change); s.annotations()[spec.ResumeAnnotation] != "" {
+		t.Errorf("annotations %v", s.annotations())
 	}
 }
 
@@ -251,7 +275,11 @@ func TestAskedInABook(t *testing.T) {
 		}
 	}
 	mustUpdate(t, dry, func(b inventory.Book) inventory.Book { return b.Limiting(pausesOf("s/a")) })
-	ask("b")
+	s.annotate("b")
+	if again := mustLoad(t, dry); !slices.Equal(again.Asked(one), []string{"a"}) {
+		t.Errorf("it is read again for %q, though nobody had it do so", again.Asked(one))
+	}
+	dry.Hear(s.store())
 	if book := mustLoad(t, dry); !slices.Equal(book.Asked(one), []string{"b"}) || len(book.Limits()) != 1 {
 		t.Errorf("a dry run goes on with %v and does not hear that %q is asked now", book.Limits(), book.Asked(one))
 	}

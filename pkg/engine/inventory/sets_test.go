@@ -17,6 +17,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
+	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
 type object = *unstructured.Unstructured
@@ -26,13 +27,15 @@ type object = *unstructured.Unstructured
 type sets struct {
 	dynamic.ResourceInterface
 
-	mu         sync.Mutex
-	stored     object // nil where there is none
-	version    int
-	writes     []string
-	meantime   func() // runs once, after the next read
-	fail       error  // of each write
-	unreadable error
+	mu       sync.Mutex
+	stored   object // nil where there is none
+	version  int
+	writes   []string
+	meantime func() // runs once, after the next read
+	fail     error  // of each write
+	// failAnnotations is of those that change annotations alone.
+	failAnnotations error
+	unreadable      error
 }
 
 func newSets() *sets {
@@ -89,6 +92,17 @@ func (s *sets) finalizers() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stored.GetFinalizers()
+}
+
+// annotate has the object ask for rules, or for none.
+func (s *sets) annotate(names string) {
+	s.edit(func(o object) {
+		annotations := map[string]string{"theirs": "kept"}
+		if names != "" {
+			annotations[spec.ResumeAnnotation] = names
+		}
+		o.SetAnnotations(annotations)
+	})
 }
 
 func (s *sets) annotations() map[string]string {
@@ -172,6 +186,9 @@ func (s *sets) Patch(_ context.Context, _ string, _ types.PatchType, data []byte
 		return s.stored.DeepCopy(), nil
 	}
 	if metadata, _ := patch.Object["metadata"].(map[string]any); metadata["annotations"] != nil {
+		if s.failAnnotations != nil {
+			return nil, s.failAnnotations
+		}
 		s.writes = append(s.writes, "annotations")
 		changes, _ := metadata["annotations"].(map[string]any)
 		annotations := s.stored.GetAnnotations()

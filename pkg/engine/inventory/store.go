@@ -19,7 +19,7 @@ type Part interface {
 }
 
 // Replace stores a book in place of the one that was read, and returns what is stored then. The error is [ErrOvertaken]
-// where somebody else has written since.
+// where another client has written since. With [ErrAsked] the book is stored.
 type Replace func(ctx context.Context, after Book) (Book, error)
 
 // ErrOvertaken says that somebody else has written since a book was read.
@@ -29,8 +29,8 @@ var ErrOvertaken = errors.New("somebody else has written it in the meantime")
 const attempts = 10
 
 // Update stores what change makes of the book of a part, and returns that. Change may be called several times, each time with
-// the newest book, and must do nothing else. Where it changes nothing, nothing is written. With a [PartialError] the book is
-// what is stored now.
+// the newest book; whatever else it does must be right also if the book is not stored. Where it changes nothing, nothing is written. With a
+// [PartialError] the book is what is stored now.
 func Update(ctx context.Context, part Part, change func(Book) Book) (book Book, err error) {
 	for range attempts {
 		before, replace, errRead := part.Read(ctx)
@@ -53,14 +53,20 @@ func Load(ctx context.Context, part Part) (Book, error) {
 // Memory is a [Part] that ends with the process. The zero value is empty.
 type Memory struct {
 	mu    sync.Mutex
-	from  Part // nil for nothing
-	begun bool // with what that has; guarded by mu
+	from  Part // to be read next; nil for nothing; guarded by mu
+	begun bool // with what it had; guarded by mu
 	book  Book // guarded by mu
 }
 
-// NewDryRun returns the part of a dry run, which begins with what another one has and never writes to it. Users ask rules to resume in that
-// one alone.
+// NewDryRun returns the part of a dry run, which begins with what another one has and never writes to it.
 func NewDryRun(from Part) *Memory { return &Memory{from: from} }
+
+// Hear has the next read of a dry run take what users ask from a part.
+func (m *Memory) Hear(from Part) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.from = from
+}
 
 // Read implements [Part].
 func (m *Memory) Read(ctx context.Context) (Book, Replace, error) {
@@ -74,7 +80,7 @@ func (m *Memory) Read(ctx context.Context) (Book, Replace, error) {
 		if !m.begun {
 			m.book, m.begun = book, true
 		}
-		m.book.asked = book.asked
+		m.book.asked, m.from = book.asked, nil
 	}
 	before := m.book
 	return before, func(_ context.Context, after Book) (Book, error) {
@@ -199,13 +205,17 @@ func (j joined) Read(ctx context.Context) (Book, Replace, error) {
 	}
 	return Book{}.And(known...), func(ctx context.Context, after Book) (Book, error) {
 		wanted, stored, keeps := split(after, owner), []Book{}, []Book{}
+		var errAsked []error                         // Of parts that are stored.
 		for _, set := range slices.Backward(order) { // The rest is last: what a set takes over is given up when the set has it.
 			if set == rest {
 				wanted[set] = wanted[set].And(keeps...)
 			}
 			if !failed[set] {
 				now, err := replace[set](ctx, wanted[set])
-				if err == nil {
+				if errors.Is(err, ErrAsked) {
+					errAsked = append(errAsked, err)
+				}
+				if err == nil || errors.Is(err, ErrAsked) {
 					stored = append(stored, now)
 					continue
 				}
@@ -214,9 +224,9 @@ func (j joined) Read(ctx context.Context) (Book, Replace, error) {
 			stored, keeps = append(stored, before[set]), append(keeps, taken[set])
 		}
 		now := Book{}.And(stored...)
-		if len(errs) == 0 || len(errs) == len(all) {
-			return now, errors.Join(errs...)
+		if why := errors.Join(append(errAsked, errs...)...); why != nil && len(errs) < len(all) {
+			return now, &PartialError{Err: why, failed: failed}
 		}
-		return now, &PartialError{Err: errors.Join(errs...), failed: failed}
+		return now, errors.Join(errs...)
 	}, nil
 }

@@ -3,6 +3,6 @@
 //
 //	Follow -> Admit -> a write -> Observe
 //
-// A pause outlives the process: somebody keeps what Store returns, and has it learnt when the next one starts. So does what was
+// A pause outlives the process: the inventory keeps what Store returns, of which the next one learns. So does what was
 // counted, but for a tenth of the limit.
 package limit

@@ -69,6 +69,8 @@ type Guard struct {
 	stores  bool                 // there is an inventory, which stores pauses and counts
 	surveys int                  // that have begun anew, see survey
 	waiting map[guard.Key]bool   // for room, or for pauses to be known
+	parted  map[plan.Rule]*state // of sets that are not followed any more, until they are moved
+	moved   map[plan.Rule]Stored // to here, of rules that are not known yet; it may not be stored
 }
 
 // state is what is known of a rule.
@@ -96,6 +98,8 @@ type pausing struct {
 	fresh bool            // it is not known yet that the pause is stored
 	last  time.Time       // when the last pause has begun, by its Since
 	asks  bool            // the set object does so, as it was with the inventory that was last read
+	// answered says that the rule has resumed since, so that the set object has to ask anew the next time.
+	answered bool
 }
 
 // as reports whether the rule is followed as it was evaluated.
@@ -124,7 +128,10 @@ const unstoredShare = 10
 
 // NewGuard returns a guard that has no rules.
 func NewGuard(clock clock.PassiveClock, host Host, observer Observer, log *slog.Logger) *Guard {
-	return &Guard{clock: clock, host: host, observer: observer, log: log, rules: map[plan.Rule]*state{}, waiting: map[guard.Key]bool{}}
+	return &Guard{
+		clock: clock, host: host, observer: observer, log: log, rules: map[plan.Rule]*state{}, waiting: map[guard.Key]bool{},
+		parted: map[plan.Rule]*state{}, moved: map[plan.Rule]Stored{},
+	}
 }
 
 // unlock releases the lock, and does what is not to be done with it held. All unexported methods are called with it.
@@ -155,10 +162,12 @@ func (g *Guard) free() {
 func (g *Guard) Follow(all map[plan.Rule]guard.Limited, known bool) {
 	g.mu.Lock()
 	defer g.unlock()
-	before := g.rules
+	before, sets := g.rules, map[plan.Rule]bool{}
 	g.rules, g.stores = make(map[plan.Rule]*state, len(all)), !known
 	for _, rule := range all {
 		s := before[rule.ID]
+		sets[rule.ID.OfSet()] = true
+		delete(g.parted, rule.ID)
 		if s == nil {
 			s = &state{Limited: rule, known: known, window: newWindow(), rollout: newRollout()}
 		}
@@ -178,13 +187,19 @@ func (g *Guard) Follow(all map[plan.Rule]guard.Limited, known bool) {
 		}
 		g.resumeIfAsked(s)
 	}
+	for id, s := range before {
+		if !sets[id.OfSet()] && s.known {
+			g.parted[id] = s
+		}
+	}
 	g.free()
 }
 
 // hear takes what is stored of the pause of a rule, and whether its set object asks it to resume. A pause that is stored already, though
 // the answer to that was lost, is one that users may have looked at.
 func (g *Guard) hear(s *state, stored *v1alpha1.Pause, asks bool) {
-	switch s.asks = asks; {
+	s.asks, s.answered = asks, s.answered && asks
+	switch {
 	case s.fresh && stored != nil && stored.Digest == s.Digest && stored.Since.Equal(&s.pause.Since):
 		s.pause, s.fresh = stored, false
 	case s.fresh && asks:
@@ -224,6 +239,7 @@ func (g *Guard) renew(s *state, because string) {
 	if pause == nil {
 		return
 	}
+	s.answered = s.asks
 	g.save(s)
 	g.then = append(g.then, func() {
 		g.log.Info("rule resumes", "rule", id.String(), "because", because)
@@ -397,7 +413,7 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 	g.mu.Lock()
 	defer g.unlock()
 	for _, rule := range o.Admitted.Rules {
-		s := g.rules[rule]
+		s := cmp.Or(g.rules[rule], g.parted[rule])
 		concern := c.concern(o.Admitted, rule)
 		if s == nil || concern == none {
 			continue
@@ -490,98 +506,4 @@ func (c check) concern(o plan.Operation, rule plan.Rule) concern {
 		}
 	}
 	return out
-}
-
-// Unsaved reports whether something has changed that is not stored yet.
-func (g *Guard) Unsaved() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, s := range g.rules {
-		if s.saving != saved {
-			return true
-		}
-	}
-	return false
-}
-
-// Asks says what set objects ask of their rules, as they are with what is stored: whether one asks a rule to resume, and whether that is
-// known.
-type Asks func(plan.Rule) (asks, known bool)
-
-// Store returns what is to be stored in place of what is: of the rules that are known what is known, and of the others what was
-// stored, unless they are gone.
-func (g *Guard) Store(stored map[plan.Rule]Stored, asks Asks, gone func(plan.Rule) bool) map[plan.Rule]Stored {
-	g.mu.Lock()
-	defer g.unlock()
-	out := map[plan.Rule]Stored{}
-	for id, one := range stored {
-		if s := g.rules[id]; s != nil && !s.known || s == nil && !gone(id) {
-			out[id] = one
-		}
-	}
-	for id, s := range g.rules {
-		if asks, known := asks(id); known {
-			g.hear(s, stored[id].Pause, asks)
-		}
-		if s.saving != saved {
-			s.saving = beingSaved
-			s.window.expire(g.clock.Now().Add(-s.Limits.Per))
-			s.stored, s.rolled = s.window.counts(&s.Limited), s.storable()
-		}
-		if s.known && (s.pause != nil || len(s.stored) > 0 || s.rolled != nil) {
-			out[id] = Stored{Pause: s.pause, Counts: s.stored, Rollout: s.rolled}
-		}
-	}
-	return out
-}
-
-// Learn takes what is stored now, of the sets that could be read: what [Guard.Store] has last returned, or more.
-func (g *Guard) Learn(stored map[plan.Rule]Stored, asks Asks, read func(set plan.Rule) bool) {
-	g.mu.Lock()
-	defer g.unlock()
-	for id, s := range g.rules {
-		if !read(id.OfSet()) {
-			continue
-		}
-		s.window.stored()
-		if s.saving == beingSaved {
-			s.saving, s.fresh = saved, false
-		}
-		if !s.known {
-			s.known = true
-			g.adopt(s, stored[id])
-		}
-		asks, _ := asks(id) // A set that has no object asks in its document alone.
-		g.hear(s, stored[id].Pause, asks)
-	}
-	g.free()
-}
-
-// adopt takes over what an earlier process has stored, unless the rule is another one now. The window is empty.
-func (g *Guard) adopt(s *state, stored Stored) {
-	for _, c := range stored.Counts {
-		if c.Digest == s.Digest {
-			s.stored = append(s.stored, c)
-			s.window.restore(c, g.clock.Now())
-		}
-	}
-	switch r := stored.Rollout; {
-	case r == nil || s.Rollout == nil:
-	case r.Digest != s.Digest:
-		g.save(s) // It is to be stored no longer.
-	default:
-		s.rolled, s.rollout = r, newRollout()
-		s.rollout.restore(r, g.clock.Now())
-	}
-	if !s.everywhere() {
-		watches := s.Watches
-		g.then = append(g.then, func() { g.host.LookAgain(watches) }) // Also those that were looked at before.
-	}
-	switch {
-	case stored.Pause == nil:
-	case stored.Pause.Digest != s.Digest:
-		g.save(s) // It is to be stored no longer.
-	default:
-		s.pause, s.last = stored.Pause, stored.Pause.Since.Time
-	}
 }

@@ -309,6 +309,52 @@ func TestPausesOfOneSecond(t *testing.T) {
 	}
 }
 
+// TestAnswered holds for how long what a set object asks has to be taken off: from when that is answered until it is off.
+func TestAnswered(t *testing.T) {
+	asks := func(plan.Rule) (asks, known bool) { return true, true }
+	silent := func(plan.Rule) (asks, known bool) { return false, true }
+	tests := map[string]struct {
+		reason string
+		answer func(w *world, stored map[plan.Rule]limit.Stored) // it is paused, and not asked
+	}{
+		"Resumed": {"It has resumed by that.", func(*world, map[plan.Rule]limit.Stored) {}},
+		"Again": {"It has paused since.", func(w *world, stored map[plan.Rule]limit.Stored) {
+			w.Store(stored, asks, nobody)
+			w.reserve("b", one)
+			w.settle("b", true, one)
+			w.reserve("c", one)
+		}},
+		"Changed": {"It has changed since it paused though it was asked.", func(w *world, stored map[plan.Rule]limit.Stored) {
+			w.Store(stored, asks, nobody)
+			w.reserve("b", one)
+			w.settle("b", true, one)
+			w.reserve("c", one)
+			w.follow(true, changed(limited(one, 1)))
+		}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w, stored := exhausted(t, limited(one, 1))
+			if stored[one].Answered || w.Store(stored, silent, nobody)[one].Answered {
+				t.Errorf("%s nothing was asked", tc.reason)
+			}
+			tc.answer(w, stored)
+			for range 2 { // It could not be taken off.
+				if stored = w.Store(stored, asks, nobody); !stored[one].Answered {
+					t.Errorf("%s it is not to be taken off: %+v", tc.reason, stored[one])
+				}
+				w.Learn(stored, asks, everything)
+			}
+			if w.Learn(stored, silent, everything); w.Store(stored, silent, nobody)[one].Answered {
+				t.Errorf("%s it is to be taken off though it is", tc.reason)
+			}
+			if w.Store(stored, asks, nobody)[one].Answered && name != "Again" {
+				t.Errorf("%s what is asked early is to be taken off", tc.reason)
+			}
+		})
+	}
+}
+
 // TestAskedByAFileNow holds that a set that has no object any more asks by its file alone.
 func TestAskedByAFileNow(t *testing.T) {
 	w, stored := exhausted(t, limited(one, 1))

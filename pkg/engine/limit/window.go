@@ -109,6 +109,14 @@ func (w *window) settle(object types.UID, effective bool, now time.Time, per tim
 	w.written[m] = e
 }
 
+// end has what is under way count as written.
+func (w *window) end(now time.Time) {
+	for m, sent := range w.underWay {
+		w.written[m] = entry{at: now, watched: sent.watched}
+	}
+	clear(w.underWay)
+}
+
 // base is the most objects that there were, as far as the window knows.
 func (w *window) base() int {
 	most := w.watched
@@ -168,10 +176,16 @@ type Stored struct {
 	Counts []v1alpha1.Count // sorted by time; in UTC and whole seconds, rounded up
 	// Rollout is how far a rule with one has come, nil where it has not begun.
 	Rollout *v1alpha1.Rollout
+	// Answered says that the rule has resumed, or paused, since the object of its set asked it to resume, so that it has to be asked anew. It is
+	// stored by taking the name of the rule out of the annotation.
+	Answered bool
 }
 
-// Equal reports whether both say the same.
-func (s Stored) Equal(other Stored) bool { return equality.Semantic.DeepEqual(s, other) }
+// Equal reports whether both say the same, but for what is answered.
+func (s Stored) Equal(other Stored) bool {
+	other.Answered = s.Answered
+	return equality.Semantic.DeepEqual(s, other)
+}
 
 // With returns what both say. What the other one says of a pause counts.
 func (s Stored) With(other Stored) Stored {
