@@ -276,8 +276,12 @@ func (n noting) read(ctx context.Context) (inventory.Book, inventory.Replace, er
 // done notes what is stored, or why it is not known.
 func (n noting) done(book inventory.Book, err error) {
 	n.book.mu.Lock()
-	if delete(n.book.stored, n.set.Key); err == nil {
+	switch delete(n.book.stored, n.set.Key); {
+	case err == nil:
 		n.book.stored[n.set.Key] = stored{book, n.set}
+	case errors.Is(err, inventory.ErrAsked): // It is stored, and to be read again.
+		n.book.stored[n.set.Key] = stored{book, nil}
+		err = nil
 	}
 	n.book.mu.Unlock()
 	if !passing(err) {
@@ -302,8 +306,7 @@ func (n noting) keeping(before, after inventory.Book) inventory.Book {
 
 // passing reports whether an error is over by itself, and says nothing about the set.
 func passing(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, inventory.ErrChanged) || errors.Is(err, inventory.ErrOvertaken) ||
-		errors.Is(err, inventory.ErrAsked)
+	return errors.Is(err, context.Canceled) || errors.Is(err, inventory.ErrChanged) || errors.Is(err, inventory.ErrOvertaken)
 }
 
 func (b *book) note(in map[source.Key]error, set source.Key, err error) {

@@ -34,7 +34,7 @@ const (
 type handover struct {
 	set    source.Key
 	from   *tenant
-	to     *tenant        // nil where nobody runs the set any more
+	to     *tenant        // nil where no tenant runs the set
 	caches []informer.Key // that the rules read
 	since  time.Time
 }
@@ -51,9 +51,6 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 			to = nil
 		}
 		if wanted && to == from {
-			if before[set] != nil { // It has come back.
-				from.engine.MoveLimits(ruleOf(set), to.engine)
-			}
 			continue
 		}
 		move := &handover{set: set, from: from, to: to, since: c.options.Clock.Now()}
@@ -62,7 +59,11 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 		}
 		own := all.Only(func(rule *rules.Rule) bool { return keyOf(rule.ID) == set })
 		move.caches = slices.Concat(own.Selections(), own.Related())
-		if !move.over(c.options.Clock.Now()) {
+		over := move.over(c.options.Clock.Now())
+		if before[set] == nil {
+			engine.LeaveLimits(ruleOf(set), from.engine)
+		}
+		if !over {
 			c.handovers[set] = move
 			continue
 		}
@@ -70,7 +71,7 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 		if to != nil {
 			next = to.engine
 		}
-		from.engine.MoveLimits(ruleOf(set), next)
+		engine.MoveLimits(ruleOf(set), from.engine, next)
 		from.writes.forget(set)
 		delete(c.runs, set)
 	}

@@ -151,16 +151,6 @@ func (e *Engine) Paused() []limit.Pause { return e.guards.limits.All() }
 // Rollouts tells how far rules with a rollout have come.
 func (e *Engine) Rollouts() map[plan.Rule]v1alpha1.Rollout { return e.guards.limits.Rollouts() }
 
-// MoveLimits gives what is known of the rules of a set that have limits or a rollout to the engine that runs the set from now on, before that is
-// given the rules, nil for none. This engine may not write for the set any more.
-func (e *Engine) MoveLimits(set plan.Rule, to *Engine) {
-	var guard *limit.Guard
-	if to != nil {
-		guard = to.guards.limits
-	}
-	limit.Move(set, e.guards.limits, guard)
-}
-
 // Tidy has the inventory read anew, before anything else that the housekeeping has to do: a set object may ask for something else.
 func (e *Engine) Tidy() {
 	e.tidying.halt()

@@ -91,7 +91,7 @@ func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
 	if unready && h.tracker.busy() {
 		delay = firstTidy // A list may take long, and is given up elsewhere.
 	}
-	if delay > longestTidy || write.Classify(err) == write.Terminal {
+	if more := errors.Is(err, inventory.ErrAsked) && h.guards.limits.Unsaved(); !more && (delay > longestTidy || write.Classify(err) == write.Terminal) {
 		h.tracker.kept(err)
 	}
 	return delay

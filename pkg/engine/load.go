@@ -83,7 +83,7 @@ func (l *loader) putIntoEffect(now *active) {
 	again := l.selected(before, changed)
 	l.synced.want(now.all)
 	l.caches.Want(now.all, now.keeps, false)
-	l.guards.limits.Follow(now.Limited, !l.keepsHouse())
+	l.guards.limits.Follow(now.Limited, now.sets(), !l.keepsHouse())
 	if before.Set != now.Set {
 		l.guards.conflicts.Follow(changed)
 	}

@@ -160,6 +160,46 @@ var found = []struct {
 			disturbances: []disturbance{{replica: 0, of: watches, resource: v1alpha1.RuleSets().Resource, from: 1, to: forever, fault: Lagging, by: 20 * time.Second}},
 		},
 	},
+	{
+		"Users asked the rule to resume before it paused. The program heard of that just after, and the rule went on.",
+		"limits",
+		plan{
+			seed: 551758, replicas: 1, inCluster: true,
+			steps: []step{
+				{deed: restart, name: "c", value: 1, requests: 6},
+				{deed: create, name: "b", value: 7, then: 10 * time.Millisecond},
+				{deed: create, name: "a", value: 5, requests: 5},
+				{deed: replace, name: "b", value: 10, requests: 1},
+				{deed: crash, name: "c", value: 3, requests: 1},
+				{deed: sicken, name: "b", value: 3, then: time.Second},
+				{deed: create, name: "c", value: 3, requests: 4},
+				{deed: revoke, name: "a", value: 5, then: 3 * time.Second},
+				{deed: compact, name: "b", value: 4, requests: 3},
+				{deed: create, name: "c", value: 1, requests: 4},
+				{deed: trouble, name: "c", value: 6, requests: 2},
+			},
+			disturbances: []disturbance{
+				{replica: 1, of: watches, resource: deployments.Resource, from: 1, to: forever, fault: Lagging, by: 21 * time.Second},
+				{replica: 2, of: watches, from: 1, to: 1, fault: Lagging, by: 10 * time.Second},
+				{replica: 2, of: watches, resource: deployments.Resource, from: 1, to: forever, fault: Lagging, by: 14 * time.Second},
+			},
+		},
+	},
+	{
+		"The set went to another account before it was stored for which Deployment its rule had written, and the rule wrote for one too many.",
+		"limits",
+		plan{
+			seed: 600358, replicas: 1, inCluster: true,
+			steps: []step{
+				{deed: trouble, name: "a", value: 6, requests: 1, troubles: []disturbance{{of: patches, from: 1, to: 6, fault: Slow, by: 7 * time.Second}}},
+				{deed: create, name: "c", value: 10, then: 10 * time.Second},
+				{deed: create, name: "b", value: 9, requests: 6},
+				{deed: create, name: "c", value: 7},
+				{deed: move, name: "a", value: 1, then: 10 * time.Millisecond},
+				{deed: create, name: "c", value: 4, requests: 3},
+			},
+		},
+	},
 }
 
 // TestFound lives the worlds that went wrong. Each is lived several times, since the Go runtime draws lots, too.

@@ -132,7 +132,7 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"limit/counts", "Each process writes for as many objects as the limit allows.",
-		"pkg/engine/limit/store.go", "s.window.restore(c, g.clock.Now())", "_ = c",
+		"pkg/engine/limit/store.go", "s.window.restore(counts, now)", "_ = counts",
 	},
 	{
 		"limit/paused", "A process does not know that the rule was paused before.",

@@ -21,8 +21,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/rules/spec"
 )
 
-// Object is a [Part] in the status of the object that a set is, for what this set has left, and which of its rules are
-// paused; which it asks to resume is in an annotation. While there is something left, [v1alpha1.Finalizer] keeps the object from being gone before it is cleaned up; a
+// Object is a [Part] in the status of the object that a set is, for what this set has left, and which of its rules are paused; which it asks to
+// resume is in an annotation. While there is something left, [v1alpha1.Finalizer] keeps the object from being gone before it is cleaned up; a
 // set that has left nothing has no such finalizer. Any update sees to that, also one that changes nothing.
 //
 // It takes the rights to get and patch the object, and to patch its status.
@@ -42,7 +42,7 @@ var ErrChanged = errors.New("the set object has changed, and its new version is 
 var ErrGone = errors.New("the set is gone, so nothing would be cleaned up that its rules leave now")
 
 // ErrAsked says that a book is stored, but that the annotation could not be changed by which the set asks rules to resume.
-var ErrAsked = errors.New("what is answered is still asked for")
+var ErrAsked = errors.New("the annotation " + spec.ResumeAnnotation + " still names rules that it has been answered for")
 
 // NewObject returns the part of a set, which is a rule without a name, for one version of its object, or without a uid for any.
 // Where the API server has another one, nothing is read or written: the error is [ErrChanged].

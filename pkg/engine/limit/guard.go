@@ -69,8 +69,8 @@ type Guard struct {
 	stores  bool                 // there is an inventory, which stores pauses and counts
 	surveys int                  // that have begun anew, see survey
 	waiting map[guard.Key]bool   // for room, or for pauses to be known
-	parted  map[plan.Rule]*state // of sets that are not followed any more, until they are moved
-	moved   map[plan.Rule]Stored // to here, of rules that are not known yet; it may not be stored
+	left    map[plan.Rule]*state // by sets, which move to another guard or come back
+	moved   map[plan.Rule]Stored // to here, of rules that are to be known yet; it may not be stored
 }
 
 // state is what is known of a rule.
@@ -130,7 +130,7 @@ const unstoredShare = 10
 func NewGuard(clock clock.PassiveClock, host Host, observer Observer, log *slog.Logger) *Guard {
 	return &Guard{
 		clock: clock, host: host, observer: observer, log: log, rules: map[plan.Rule]*state{}, waiting: map[guard.Key]bool{},
-		parted: map[plan.Rule]*state{}, moved: map[plan.Rule]Stored{},
+		left: map[plan.Rule]*state{}, moved: map[plan.Rule]Stored{},
 	}
 }
 
@@ -157,24 +157,26 @@ func (g *Guard) free() {
 	g.then = append(g.then, func() { g.host.LookAt(waiting) })
 }
 
-// Follow takes the rules that are in effect now, and whether it is known that no other is paused but those that are. What is
-// known of a rule that is the same as before stays. Those resume that have changed, and those that are asked to.
-func (g *Guard) Follow(all map[plan.Rule]guard.Limited, known bool) {
+// Follow takes the rules with limits or a rollout of the sets that are in effect now, and whether it is known that no other is paused but those
+// that are. What is known of a rule that is the same as before stays. Those resume that have changed, and those that are asked to.
+func (g *Guard) Follow(all map[plan.Rule]guard.Limited, sets map[plan.Rule]bool, known bool) {
 	g.mu.Lock()
 	defer g.unlock()
-	before, sets := g.rules, map[plan.Rule]bool{}
+	before := g.rules
 	g.rules, g.stores = make(map[plan.Rule]*state, len(all)), !known
 	for _, rule := range all {
-		s := before[rule.ID]
-		sets[rule.ID.OfSet()] = true
-		delete(g.parted, rule.ID)
+		s, back := before[rule.ID], g.left[rule.ID]
+		if s == nil && back != nil {
+			s = back // Its set has come back.
+			g.save(s)
+		}
 		if s == nil {
 			s = &state{Limited: rule, known: known, window: newWindow(), rollout: newRollout()}
 		}
 		changed, was := s.Digest != rule.Digest, s.Suspended
 		s.Limited = rule // The same may be served in another version.
 		g.rules[rule.ID] = s
-		if was != s.Suspended && !changed && !s.everywhere() {
+		if (was != s.Suspended || s == back) && !changed && !s.everywhere() {
 			s.rollout.goOn(g.clock.Now())
 			g.save(s) // Of a suspended rule without times.
 		}
@@ -187,11 +189,8 @@ func (g *Guard) Follow(all map[plan.Rule]guard.Limited, known bool) {
 		}
 		g.resumeIfAsked(s)
 	}
-	for id, s := range before {
-		if !sets[id.OfSet()] && s.known {
-			g.parted[id] = s
-		}
-	}
+	maps.DeleteFunc(g.left, func(id plan.Rule, _ *state) bool { return sets[id.OfSet()] })
+	maps.DeleteFunc(g.moved, func(id plan.Rule, _ Stored) bool { return sets[id.OfSet()] && g.rules[id] == nil })
 	g.free()
 }
 
@@ -413,7 +412,7 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 	g.mu.Lock()
 	defer g.unlock()
 	for _, rule := range o.Admitted.Rules {
-		s := cmp.Or(g.rules[rule], g.parted[rule])
+		s := cmp.Or(g.rules[rule], g.left[rule])
 		concern := c.concern(o.Admitted, rule)
 		if s == nil || concern == none {
 			continue

@@ -68,8 +68,16 @@ type world struct {
 func newWorld(rules ...guard.Limited) *world {
 	w := &world{clock: clocktesting.NewFakeClock(start), rules: rules, objects: map[plan.Rule]int{}}
 	w.Guard = limit.NewGuard(w.clock, w, w, slog.New(slog.DiscardHandler))
-	w.Follow(byID(rules), true)
+	w.Follow(byID(rules), setsOf(rules), true)
 	return w
+}
+
+func setsOf(rules []guard.Limited) map[plan.Rule]bool {
+	out := map[plan.Rule]bool{}
+	for _, rule := range rules {
+		out[rule.ID.OfSet()] = true
+	}
+	return out
 }
 
 func byID(rules []guard.Limited) map[plan.Rule]guard.Limited {
@@ -134,7 +142,7 @@ func watcher(selection plan.Selection) plan.Rule {
 
 // follow has the world follow rules, and returns those that resume.
 func (w *world) follow(known bool, rules ...guard.Limited) []plan.Rule {
-	return w.resuming(func() { w.Follow(byID(rules), known) })
+	return w.resuming(func() { w.Follow(byID(rules), setsOf(rules), known) })
 }
 
 // ask has rules asked to resume from now on, and returns those that do.
@@ -544,7 +552,7 @@ func (broken) HasTakenOver([]plan.Selection) bool   { panic("a mistake of ours")
 func TestPanic(t *testing.T) {
 	w := newWorld()
 	w.Guard = limit.NewGuard(w.clock, broken{w}, w, slog.New(slog.DiscardHandler))
-	w.Follow(byID([]guard.Limited{share(one, 10)}), true)
+	w.follow(true, share(one, 10))
 	func() {
 		defer func() { _ = recover() }()
 		w.reserve("a", one)

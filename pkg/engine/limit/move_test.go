@@ -6,10 +6,17 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
+
+// move has a set go to another engine.
+func move(from, to *world) {
+	limit.Leave(one.OfSet(), from.Guard)
+	limit.Move(one.OfSet(), from.Guard, to.Guard)
+}
 
 // TestMove holds that a rule that goes to another engine writes for no more objects than one that stays, and keeps its pause, whatever of
 // that is stored.
@@ -60,13 +67,16 @@ func TestMove(t *testing.T) {
 			}
 			check(tc.before)
 			if tc.leaves {
-				from.Follow(nil, true)
+				limit.Leave(one.OfSet(), from.Guard)
+				from.follow(true)
 			}
 			check(tc.after)
 			to := newWorld()
-			limit.Move(one.OfSet(), from.Guard, to.Guard)
-			limit.Move(one.OfSet(), to.Guard, from.Guard) // It goes back before that engine knows it,
-			limit.Move(one.OfSet(), from.Guard, to.Guard) // and away again.
+			for range 2 { // It goes back before that engine knows it, and away again.
+				move(from, to)
+				move(to, from)
+			}
+			move(from, to)
 			to.follow(false, limited(one, 3))
 			if got := to.reserve("x", one); got != unknown {
 				t.Errorf("%s before the inventory is read: %d", tc.reason, got)
@@ -94,7 +104,7 @@ func TestMovedIsToBeStored(t *testing.T) {
 	stored := from.store(nil, nobody)
 	from.write(t, one, "b")
 	to := newWorld()
-	limit.Move(one.OfSet(), from.Guard, to.Guard)
+	move(from, to)
 	to.follow(false, limited(one, 3))
 	to.learn(stored, everything)
 	if got := to.reserve("c", one); got != busy || !to.Unsaved() {
@@ -118,7 +128,7 @@ func TestMovedPause(t *testing.T) {
 		from, w := newWorld(limited(one, 1)), newWorld()
 		from.write(t, one, "a")
 		from.reserve("b", one)
-		limit.Move(one.OfSet(), from.Guard, w.Guard)
+		move(from, w)
 		w.follow(false, rule)
 		asks := func(plan.Rule) (asks, known bool) { return true, true }
 		w.Learn(nil, asks, everything)
@@ -131,4 +141,66 @@ func TestMovedPause(t *testing.T) {
 	if pause, paused := next(t, changed(limited(one, 1))).pauseOf(one); paused {
 		t.Errorf("another rule is paused: %v", pause)
 	}
+}
+
+// TestComesBack holds that nothing is lost of a rule whose set was about to go to another engine.
+func TestComesBack(t *testing.T) {
+	for name, between := range map[string]func(w *world){
+		"Followed":    func(w *world) { w.follow(true, limited(alien, 1)) },
+		"NotFollowed": func(*world) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(limited(one, 3), limited(alien, 1))
+			w.write(t, one, "a")
+			w.reserve("b", one)
+			limit.Leave(one.OfSet(), w.Guard)
+			stored := map[plan.Rule]limit.Stored{one: {Pause: &v1alpha1.Pause{Rule: "one", Digest: "first"}}}
+			if kept := w.store(stored, everything); len(kept) != 1 {
+				t.Errorf("what is stored is dropped: %v", kept)
+			}
+			if got := w.reserve("c", one); got != unknown {
+				t.Errorf("it writes: %d", got)
+			}
+			between(w)
+			w.settle("b", true, one)
+			w.follow(true, limited(one, 3), limited(alien, 1))
+			if !w.Unsaved() {
+				t.Error("it is not to be stored")
+			}
+			w.learn(w.store(nil, nobody), everything)
+			w.write(t, one, "c")
+			if got := w.reserve("d", one); got != paused {
+				t.Errorf("got %d, want it paused", got)
+			}
+		})
+	}
+}
+
+// TestMovesWithoutARule holds that a rule which its set has no longer begins anew where it comes back.
+func TestMovesWithoutARule(t *testing.T) {
+	from, to := newWorld(limited(one, 1), limited(two, 1)), newWorld()
+	from.write(t, one, "a")
+	from.reserve("b", one)
+	move(from, to)
+	to.follow(false, limited(two, 1))
+	to.learn(nil, everything)
+	to.follow(false, limited(one, 1), limited(two, 1))
+	to.learn(nil, everything)
+	to.write(t, one, "b")
+}
+
+// TestMovesAfterItResumed holds that what is stored of a pause does not count any more, though the end of the pause could not be stored.
+func TestMovesAfterItResumed(t *testing.T) {
+	from, stored := exhausted(t, limited(one, 1))
+	asks := func(plan.Rule) (asks, known bool) { return true, true }
+	from.Store(stored, asks, nobody)
+	to := newWorld()
+	move(from, to)
+	to.follow(false, limited(one, 1))
+	to.Store(stored, asks, nobody)
+	to.Learn(stored, asks, everything)
+	if next := to.Store(stored, asks, nobody)[one]; next.Pause != nil || len(next.Counts) > 0 || !next.Answered {
+		t.Errorf("to be stored: %+v", next)
+	}
+	to.write(t, one, "b")
 }

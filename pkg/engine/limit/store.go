@@ -1,7 +1,7 @@
 package limit
 
 import (
-	"maps"
+	"slices"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -30,7 +30,7 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, asks Asks, gone func(plan.Rul
 	defer g.unlock()
 	out := map[plan.Rule]Stored{}
 	for id, one := range stored {
-		if s := g.rules[id]; s != nil && !s.known || s == nil && !gone(id) {
+		if s := g.rules[id]; s != nil && !s.known || s == nil && (g.left[id] != nil || !gone(id)) {
 			out[id] = one
 		}
 	}
@@ -72,59 +72,26 @@ func (g *Guard) Learn(stored map[plan.Rule]Stored, asks Asks, read func(set plan
 	g.free()
 }
 
-// Move gives what is known of the rules of a set to the guard of the engine that runs the set from now on, before that follows them, nil for none.
-// The engine before writes nothing for them any more; what is under way counts.
-func Move(set plan.Rule, from, to *Guard) {
-	known := map[plan.Rule]Stored{}
-	from.mu.Lock()
-	for id, one := range from.moved {
-		if id.OfSet() == set {
-			known[id] = one
-			delete(from.moved, id)
-		}
-	}
-	for _, states := range []map[plan.Rule]*state{from.parted, from.rules} {
-		for id, s := range states {
-			if id.OfSet() != set {
-				continue
-			}
-			delete(states, id)
-			if s.known {
-				now := from.clock.Now()
-				s.window.end(now)
-				s.window.expire(now.Add(-s.Limits.Per))
-				known[id] = Stored{Pause: s.pause, Counts: s.window.counts(&s.Limited), Rollout: s.storable()}
-			}
-		}
-	}
-	from.mu.Unlock()
-	if to != nil {
-		to.mu.Lock()
-		maps.Copy(to.moved, known)
-		to.mu.Unlock()
-	}
-}
-
 // adopt takes over what an earlier process has stored, or what was moved here, unless the rule is another one now. The window is empty.
 func (g *Guard) adopt(s *state, stored Stored) {
-	restore := func(all []v1alpha1.Count) (own []v1alpha1.Count) {
-		for _, c := range all {
-			if c.Digest == s.Digest {
-				own = append(own, c)
-				s.window.restore(c, g.clock.Now())
-			}
-		}
-		return own
+	own := func(all []v1alpha1.Count) []v1alpha1.Count {
+		return slices.DeleteFunc(slices.Clone(all), func(c v1alpha1.Count) bool { return c.Digest != s.Digest })
 	}
-	s.stored = restore(stored.Counts)
+	now, known := g.clock.Now(), newWindow()
+	s.stored = own(stored.Counts)
+	known.restore(s.stored, now)
+	counts := s.stored
 	moved, fresh := g.moved[s.ID]
 	if fresh {
 		delete(g.moved, s.ID)
-		known := len(s.window.written)
-		restore(moved.Counts)
-		s.window.unstored = len(s.window.written) - known
-		stored = moved
+		counts, stored, s.answered = own(moved.Counts), moved, moved.Answered
 		g.save(s)
+	}
+	s.window.restore(counts, now)
+	for m := range s.window.written {
+		if _, is := known.written[m]; !is {
+			s.window.unstored++
+		}
 	}
 	switch r := stored.Rollout; {
 	case r == nil || s.Rollout == nil:
@@ -132,7 +99,7 @@ func (g *Guard) adopt(s *state, stored Stored) {
 		g.save(s) // It is to be stored no longer.
 	default:
 		s.rolled, s.rollout = r, newRollout()
-		s.rollout.restore(r, g.clock.Now())
+		s.rollout.restore(r, now)
 	}
 	if !s.everywhere() {
 		watches := s.Watches

@@ -160,13 +160,15 @@ func (w *window) stored() {
 }
 
 // restore adds objects that an earlier process has written for. They are newer than all that are there.
-func (w *window) restore(c v1alpha1.Count, now time.Time) {
-	at := c.At.Time
-	if at.After(now) {
-		at = now
-	}
-	for i := 0; i+markLength <= len(c.Objects); i += markLength {
-		w.written[c.Objects[i:i+markLength]] = entry{at: at, stored: at}
+func (w *window) restore(all []v1alpha1.Count, now time.Time) {
+	for _, c := range all {
+		at := c.At.Time
+		if at.After(now) {
+			at = now
+		}
+		for i := 0; i+markLength <= len(c.Objects); i += markLength {
+			w.written[c.Objects[i:i+markLength]] = entry{at: at, stored: at}
+		}
 	}
 }
 
