@@ -51,6 +51,9 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 			to = nil
 		}
 		if wanted && to == from {
+			if before[set] != nil {
+				engine.MoveLimits(ruleOf(set), from.engine, to.engine)
+			}
 			continue
 		}
 		move := &handover{set: set, from: from, to: to, since: c.options.Clock.Now()}

@@ -91,7 +91,8 @@ func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
 	if unready && h.tracker.busy() {
 		delay = firstTidy // A list may take long, and is given up elsewhere.
 	}
-	if more := errors.Is(err, inventory.ErrAsked) && h.guards.limits.Unsaved(); !more && (delay > longestTidy || write.Classify(err) == write.Terminal) {
+	more := errors.Is(err, inventory.ErrAsked) && h.guards.limits.Unsaved() // What is left may be stored all the same.
+	if delay > longestTidy || write.Classify(err) == write.Terminal && !more {
 		h.tracker.kept(err)
 	}
 	return delay
@@ -165,13 +166,15 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 	return book, err
 }
 
-// note is the book with what is known of rules with limits. Nobody can have paused a rule that is gone from a set which
-// is there.
+// note is the book with what is known of rules with limits.
 func (h *housekeeper) note(book inventory.Book, now *active) inventory.Book {
 	stored, gone, sets := book.Limits(), map[plan.Rule]bool{}, now.sets()
+	if next := h.loader.pendingRules(); next != nil {
+		maps.Copy(sets, next.sets())
+	}
 	for rule := range stored {
 		set, prune := rule.OfSet(), h.options.Housekeeping.Prune
-		gone[rule] = sets[set] || prune != nil && prune(set)
+		gone[rule] = !sets[set] && prune != nil && prune(set)
 	}
 	return book.Limiting(h.guards.limits.Store(stored, book.Asks, func(rule plan.Rule) bool { return gone[rule] }))
 }

@@ -66,11 +66,11 @@ type Guard struct {
 	mu      sync.Mutex
 	then    []func()             // what to do once the lock is released; guarded by mu, as are all that follow
 	rules   map[plan.Rule]*state // in effect
+	sets    map[plan.Rule]bool   // whose rules these are, with and without limits
 	stores  bool                 // there is an inventory, which stores pauses and counts
 	surveys int                  // that have begun anew, see survey
 	waiting map[guard.Key]bool   // for room, or for pauses to be known
-	left    map[plan.Rule]*state // by sets, which move to another guard or come back
-	moved   map[plan.Rule]Stored // to here, of rules that are to be known yet; it may not be stored
+	moves
 }
 
 // state is what is known of a rule.
@@ -130,7 +130,7 @@ const unstoredShare = 10
 func NewGuard(clock clock.PassiveClock, host Host, observer Observer, log *slog.Logger) *Guard {
 	return &Guard{
 		clock: clock, host: host, observer: observer, log: log, rules: map[plan.Rule]*state{}, waiting: map[guard.Key]bool{},
-		left: map[plan.Rule]*state{}, moved: map[plan.Rule]Stored{},
+		moves: moves{leaving: map[plan.Rule]bool{}, left: map[plan.Rule]*state{}, moved: map[plan.Rule]Stored{}},
 	}
 }
 
@@ -163,20 +163,20 @@ func (g *Guard) Follow(all map[plan.Rule]guard.Limited, sets map[plan.Rule]bool,
 	g.mu.Lock()
 	defer g.unlock()
 	before := g.rules
-	g.rules, g.stores = make(map[plan.Rule]*state, len(all)), !known
+	g.rules, g.stores, g.sets = make(map[plan.Rule]*state, len(all)), !known, maps.Clone(sets)
+	maps.DeleteFunc(g.sets, func(set plan.Rule, _ bool) bool { return g.leaving[set] })
 	for _, rule := range all {
-		s, back := before[rule.ID], g.left[rule.ID]
-		if s == nil && back != nil {
-			s = back // Its set has come back.
-			g.save(s)
+		if g.leaving[rule.ID.OfSet()] {
+			continue // The engine is about to go over to rules without it.
 		}
+		s := before[rule.ID]
 		if s == nil {
 			s = &state{Limited: rule, known: known, window: newWindow(), rollout: newRollout()}
 		}
 		changed, was := s.Digest != rule.Digest, s.Suspended
 		s.Limited = rule // The same may be served in another version.
 		g.rules[rule.ID] = s
-		if (was != s.Suspended || s == back) && !changed && !s.everywhere() {
+		if was != s.Suspended && !changed && !s.everywhere() {
 			s.rollout.goOn(g.clock.Now())
 			g.save(s) // Of a suspended rule without times.
 		}
@@ -189,8 +189,7 @@ func (g *Guard) Follow(all map[plan.Rule]guard.Limited, sets map[plan.Rule]bool,
 		}
 		g.resumeIfAsked(s)
 	}
-	maps.DeleteFunc(g.left, func(id plan.Rule, _ *state) bool { return sets[id.OfSet()] })
-	maps.DeleteFunc(g.moved, func(id plan.Rule, _ Stored) bool { return sets[id.OfSet()] && g.rules[id] == nil })
+	maps.DeleteFunc(g.moved, func(id plan.Rule, _ Stored) bool { return g.sets[id.OfSet()] && g.rules[id] == nil })
 	g.free()
 }
 

@@ -143,11 +143,16 @@ func TestMovedPause(t *testing.T) {
 	}
 }
 
-// TestComesBack holds that nothing is lost of a rule whose set was about to go to another engine.
+// TestComesBack holds that nothing is lost of a rule whose set was about to go to another engine, whatever rules that follows meanwhile.
 func TestComesBack(t *testing.T) {
 	for name, between := range map[string]func(w *world){
-		"Followed":    func(w *world) { w.follow(true, limited(alien, 1)) },
-		"NotFollowed": func(*world) {},
+		"Without": func(w *world) { w.follow(true, limited(alien, 1)) },
+		"Still":   func(w *world) { w.follow(true, limited(one, 3), limited(alien, 1)) },
+		"Both": func(w *world) {
+			w.follow(true, limited(one, 3), limited(alien, 1))
+			w.follow(true, limited(alien, 1))
+		},
+		"Neither": func(*world) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(limited(one, 3), limited(alien, 1))
@@ -155,17 +160,23 @@ func TestComesBack(t *testing.T) {
 			w.reserve("b", one)
 			limit.Leave(one.OfSet(), w.Guard)
 			stored := map[plan.Rule]limit.Stored{one: {Pause: &v1alpha1.Pause{Rule: "one", Digest: "first"}}}
-			if kept := w.store(stored, everything); len(kept) != 1 {
-				t.Errorf("what is stored is dropped: %v", kept)
+			keeps := func() {
+				if kept := w.store(stored, nobody); len(kept) != 1 {
+					t.Errorf("what is stored is dropped: %v", kept)
+				}
 			}
+			keeps()
+			between(w)
+			keeps()
 			if got := w.reserve("c", one); got != unknown {
 				t.Errorf("it writes: %d", got)
 			}
-			between(w)
 			w.settle("b", true, one)
-			w.follow(true, limited(one, 3), limited(alien, 1))
-			if !w.Unsaved() {
-				t.Error("it is not to be stored")
+			limit.Move(one.OfSet(), w.Guard, w.Guard)
+			keeps()
+			w.follow(false, limited(one, 3), limited(alien, 1))
+			if resumed := w.learn(nil, everything); !w.Unsaved() || len(resumed) != 0 {
+				t.Errorf("it is not to be stored, or resumes: %v", resumed)
 			}
 			w.learn(w.store(nil, nobody), everything)
 			w.write(t, one, "c")

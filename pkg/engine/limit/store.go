@@ -24,13 +24,13 @@ func (g *Guard) Unsaved() bool {
 type Asks func(plan.Rule) (asks, known bool)
 
 // Store returns what is to be stored in place of what is: of the rules that are known what is known, and of the others what was
-// stored, unless they are gone. Those resume that are asked to.
+// stored, unless their sets are gone, or are there without them. Those resume that are asked to.
 func (g *Guard) Store(stored map[plan.Rule]Stored, asks Asks, gone func(plan.Rule) bool) map[plan.Rule]Stored {
 	g.mu.Lock()
 	defer g.unlock()
 	out := map[plan.Rule]Stored{}
 	for id, one := range stored {
-		if s := g.rules[id]; s != nil && !s.known || s == nil && (g.left[id] != nil || !gone(id)) {
+		if s := g.rules[id]; s != nil && !s.known || s == nil && !g.sets[id.OfSet()] && !gone(id) {
 			out[id] = one
 		}
 	}
@@ -41,7 +41,7 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, asks Asks, gone func(plan.Rul
 		if s.saving != saved {
 			s.saving = beingSaved
 			s.window.expire(g.clock.Now().Add(-s.Limits.Per))
-			s.stored, s.rolled = s.window.counts(&s.Limited), s.storable()
+			s.stored, s.rolled = s.window.counts(&s.Limited, mostCounted), s.storable()
 		}
 		if s.known && (s.pause != nil || len(s.stored) > 0 || s.rolled != nil || s.answered) {
 			out[id] = Stored{Pause: s.pause, Counts: s.stored, Rollout: s.rolled, Answered: s.answered || s.pause != nil && s.pause.Asked}
@@ -88,8 +88,8 @@ func (g *Guard) adopt(s *state, stored Stored) {
 		g.save(s)
 	}
 	s.window.restore(counts, now)
-	for m := range s.window.written {
-		if _, is := known.written[m]; !is {
+	for m, e := range s.window.written {
+		if known.written[m].at.Before(e.at) {
 			s.window.unstored++
 		}
 	}

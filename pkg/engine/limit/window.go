@@ -136,14 +136,14 @@ const (
 	mostCounted = 4096
 )
 
-// counts are what is in the window of a rule, to be stored, by time.
-func (w *window) counts(of *guard.Limited) (out []v1alpha1.Count) {
+// counts are the last objects in the window of a rule, at most so many, to be stored, by time.
+func (w *window) counts(of *guard.Limited, most int) (out []v1alpha1.Count) {
 	w.storing = w.unstored
 	marks := slices.SortedFunc(maps.Keys(w.written), func(a, b string) int {
 		return cmp.Or(w.written[a].at.Compare(w.written[b].at), cmp.Compare(a, b))
 	})
 	part := max(of.Limits.Per/countParts, time.Second)
-	for _, m := range marks[max(0, len(marks)-mostCounted):] {
+	for _, m := range marks[max(0, len(marks)-most):] {
 		at := metav1.NewTime(w.written[m].at.UTC().Add(part - 1).Truncate(part))
 		if len(out) == 0 || !out[len(out)-1].At.Equal(&at) {
 			out = append(out, v1alpha1.Count{Rule: of.ID.Name, At: at, Digest: of.Digest})
