@@ -204,6 +204,18 @@ func TestAnnotationIsTakenOffAtLast(t *testing.T) {
 	})
 }
 
+// startNext starts the next process, which is told of a set.
+func (k *kit) startNext(t *testing.T, set source.Object) (stop func()) {
+	t.Helper()
+	next, err := New(k.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Operator = next
+	k.setObjects(set)
+	return k.start()
+}
+
 // TestPauseOutlivesTheProcess holds that the next one knows.
 func TestPauseOutlivesTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -212,13 +224,7 @@ func TestPauseOutlivesTheProcess(t *testing.T) {
 		stop := k.start()
 		k.pass(time.Minute)
 		stop()
-		next, err := New(k.options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k.Operator = next
-		k.setObjects(set)
-		stop = k.start()
+		stop = k.startNext(t, set)
 		k.pass(time.Hour)
 		if n := k.countRed(3); n != 1 {
 			t.Errorf("%d are painted, want none more", n)
@@ -273,13 +279,7 @@ func TestPauseInADryRun(t *testing.T) {
 		k.pass(time.Minute)
 		stop()
 		k.options.Settings.DryRun = config.DryRunClient
-		next, err := New(k.options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k.Operator = next
-		k.setObjects(set)
-		stop = k.start()
+		stop = k.startNext(t, set)
 		painted := func() int {
 			k.pass(time.Minute)
 			return strings.Count(k.log.String(), `msg="would write"`)
