@@ -72,7 +72,8 @@ func (g *Guard) Learn(stored map[plan.Rule]Stored, asks Asks, read func(set plan
 	g.free()
 }
 
-// adopt takes over what an earlier process has stored, or what was moved here, unless the rule is another one now. The window is empty.
+// adopt takes over what an earlier process has stored, or what was moved here, unless the rule is another one now. The window is empty, but for what was
+// under way when the set of the rule came back.
 func (g *Guard) adopt(s *state, stored Stored) {
 	own := func(all []v1alpha1.Count) []v1alpha1.Count {
 		return slices.DeleteFunc(slices.Clone(all), func(c v1alpha1.Count) bool { return c.Digest != s.Digest })

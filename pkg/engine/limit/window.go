@@ -159,7 +159,7 @@ func (w *window) stored() {
 	w.storing = 0
 }
 
-// restore adds objects that an earlier process has written for. They are newer than all that are there.
+// restore adds objects that an earlier process, or another engine, has written for.
 func (w *window) restore(all []v1alpha1.Count, now time.Time) {
 	for _, c := range all {
 		at := c.At.Time
