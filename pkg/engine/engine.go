@@ -77,7 +77,11 @@ func New(options Options) *Engine {
 	c.unfinished = &unfinished{lanes: c.lanes, looks: map[Key]int{}, owing: map[Key]guard.Owed{}, since: map[Key]time.Time{}}
 	c.tracker.lanes, c.tracker.synced, c.tracker.more = c.lanes, &c.synced, c.guards.limits.Unsaved
 	e := &Engine{core: c, workers: pool}
-	e.loop = &loop{core: c, limiter: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry)}
+	e.loop = &loop{
+		core:     c,
+		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry),
+		delays:   workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry),
+	}
 	e.loader = &loader{core: c, changed: make(chan struct{}, 1)}
 	e.house = &housekeeper{core: c, loader: e.loader}
 	c.caches = options.Caches(handler{c, e.loader})

@@ -61,6 +61,22 @@ func isUnanswered(err error) bool {
 	return unanswered
 }
 
+// passes reports whether an attempt failed for what is not of its object: the API server did not answer, or something else comes first.
+// A conflict is of the object, and so is that the API server is too busy for it.
+func passes(outcome guard.Outcome) (passes bool) {
+	for _, f := range outcome.Failures {
+		var answer apierrors.APIStatus
+		answered := errors.As(f.Err, &answer) && !isUnanswered(f.Err)
+		switch {
+		case f.Cause == guard.Retryable, f.Cause == guard.Hopeless, f.Cause == guard.Passing && answered:
+			return false
+		case f.Cause == guard.Passing:
+			passes = true
+		}
+	}
+	return passes
+}
+
 // noAnswer reports whether a request for an object got no answer.
 func noAnswer(outcome guard.Outcome) bool {
 	return slices.ContainsFunc(outcome.Failures, func(f guard.Failure) bool { return isUnanswered(f.Err) })

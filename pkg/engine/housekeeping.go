@@ -88,6 +88,9 @@ func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
 	if queued || late {
 		delay = min(delay, unfinishedTidy)
 	}
+	if isUnanswered(err) {
+		delay = min(delay, informer.LongestWait(1)) // It is tried again soon after the API server is back, as objects may wait for it.
+	}
 	if unready && h.tracker.busy() {
 		delay = firstTidy // A list may take long, and is given up elsewhere.
 	}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -65,6 +66,21 @@ func TestRecordsBeforeItLeaves(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{heldText, prunedText}, s.all(t)); diff != "" {
 			t.Errorf("recorded (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestRecordsWhenTheServerIsBack holds that objects do not wait long for the inventory after an outage, however long that was.
+func TestRecordsWhenTheServerIsBack(t *testing.T) {
+	c := newCluster()
+	c.put(t, parent)
+	s := &shelf{fails: &url.Error{Op: "Get", URL: "https://a", Err: errRefused}}
+	runWith(t, c, s.house(false), families(t, holder), func(t *testing.T, _ *engine.Engine) {
+		pass(20 * time.Minute)
+		s.failing(nil)
+		pass(5 * time.Second)
+		if !strings.Contains(string(encode(c.get("a"))), "dyncontroller.dev/set.holder") {
+			t.Error("the rule still waits 5 s after the API server is back")
 		}
 	})
 }

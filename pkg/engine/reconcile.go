@@ -32,8 +32,9 @@ var errUnsettled = fmt.Errorf("%w: after %d rounds of writes its rules still wan
 // loop looks at one object after the other.
 type loop struct {
 	*core
-	limiter    workqueue.TypedRateLimiter[Key]
-	unanswered unanswered
+	// failures slow down the retries of an object, and delays those that wait for what is not its own: neither adds to the other.
+	failures, delays workqueue.TypedRateLimiter[Key]
+	unanswered       unanswered
 }
 
 // turn takes the next object, and reports whether there is one.
@@ -87,7 +88,7 @@ func (e *loop) conclude(a *attempt) {
 	}
 	e.setRecheck(key, outcome.State == guard.Waiting)
 	retries := outcome.State == guard.Retry
-	if retries && e.tracker.givesUp(outcome, e.limiter.NumRequeues(key)) {
+	if retries && e.tracker.givesUp(outcome, e.limiterOf(outcome).NumRequeues(key)) {
 		retries = false
 		if e.runs() == stepwise { // An engine that runs for ever would try it again by then.
 			outcome.LookAgain(e.options.Clock.Now().Add(lastRetry))
@@ -106,7 +107,8 @@ func (e *loop) conclude(a *attempt) {
 		return
 	}
 	if outcome.State != guard.Waiting || outcome.Looked { // Else it may be a failure that is to be tried again.
-		e.limiter.Forget(key)
+		e.failures.Forget(key)
+		e.delays.Forget(key)
 	}
 	switch outcome.State {
 	case guard.Waiting: // The event that is waited for queues the key.
@@ -119,9 +121,21 @@ func (e *loop) conclude(a *attempt) {
 	}
 }
 
+// limiterOf is what slows down the retries of an object.
+func (e *loop) limiterOf(outcome guard.Outcome) workqueue.TypedRateLimiter[Key] {
+	if passes(outcome) {
+		return e.delays
+	}
+	return e.failures
+}
+
 // retryAfter is how long an object waits that failed: with each failure longer, and at least as long as the API server asked.
 func (e *loop) retryAfter(key Key, outcome guard.Outcome) time.Duration {
-	delay := e.limiter.When(key)
+	limiter := e.limiterOf(outcome)
+	if limiter == e.failures {
+		e.delays.Forget(key) // It does not wait any more.
+	}
+	delay := limiter.When(key)
 	if noAnswer(outcome) {
 		delay = e.unanswered.wait(key, delay)
 	}

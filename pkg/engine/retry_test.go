@@ -122,6 +122,61 @@ func TestRetryWhenTheServerIsBack(t *testing.T) {
 	}
 }
 
+// TestBackOffIsOfTheObject holds that an object for which the API server answers at last is tried again as soon as any other, however long
+// it has waited before for what is not its own.
+func TestBackOffIsOfTheObject(t *testing.T) {
+	unreached := &write.Result{Class: write.Unreachable, Err: &url.Error{Op: "Patch", URL: "https://a", Err: errors.New("refused")}}
+	conflict := func(o plan.Operation) *write.Result {
+		return &write.Result{Class: write.Stale, Err: apierrors.NewConflict(widgets.GroupResource(), "a", errRefused), Echo: &write.Echo{Object: o.Target}}
+	}
+	broken := func(plan.Operation) *write.Result {
+		return &write.Result{Class: write.Ambiguous, Err: apierrors.NewInternalError(errRefused)}
+	}
+	busy := func(plan.Operation) *write.Result {
+		return &write.Result{Class: write.Overloaded, Err: apierrors.NewTooManyRequestsError("busy")}
+	}
+	for name, tc := range map[string]struct {
+		reason     string
+		unrecorded error
+		unanswered *write.Result
+		refused    func(plan.Operation) *write.Result // the first four times
+	}{
+		"Unrecorded":         {"It waits for the inventory.", errRefused, nil, conflict},
+		"Unanswered":         {"The API server does not answer.", nil, unreached, conflict},
+		"UnansweredAndFails": {"A webhook fails a few times after an outage.", nil, unreached, broken},
+		"UnansweredAndBusy":  {"The API server is busy after an outage.", nil, unreached, busy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, s, refusals := newCluster(), &shelf{fails: tc.unrecorded}, 4
+			c.put(t, parent)
+			c.answer = func(plan.Operation) *write.Result { return tc.unanswered }
+			runWith(t, c, s.house(false), families(t, holder), func(t *testing.T, _ *engine.Engine) {
+				pass(20 * time.Minute)
+				c.locked(func() {
+					c.answer = func(o plan.Operation) *write.Result {
+						if refusals--; refusals >= 0 {
+							return tc.refused(o)
+						}
+						return nil
+					}
+				})
+				s.failing(nil)
+				asked := func() (asked bool) {
+					c.locked(func() { asked = refusals < 4 })
+					return asked
+				}
+				for deadline := time.Now().Add(10 * time.Minute); !asked() && time.Now().Before(deadline); {
+					pass(time.Second)
+				}
+				pass(5 * time.Second)
+				if !strings.Contains(string(encode(c.get("a"))), "dyncontroller.dev/set.holder") {
+					t.Errorf("%s It is not written 5 s after the API server answered for it", tc.reason)
+				}
+			})
+		})
+	}
+}
+
 // TestStalePatchIsNotSentAgain holds that a refused patch waits for the caches
 // instead of being refused again.
 func TestStalePatchIsNotSentAgain(t *testing.T) {

@@ -200,6 +200,36 @@ var found = []struct {
 			},
 		},
 	},
+	{
+		"The inventory was stored late, and that slowed down the retries of the Job that had waited for it: after a few conflicts it was done ten minutes late.",
+		"jobs",
+		plan{
+			seed: 609506, replicas: 1,
+			steps: []step{{deed: create, name: "c", value: 2, then: 10 * time.Millisecond}},
+			disturbances: []disturbance{
+				{replica: 0, of: creates, from: 1, to: 1, fault: Slow, by: 19 * time.Second},
+				{replica: 0, of: patches, from: 1, to: 6, fault: Conflict},
+			},
+		},
+	},
+	{
+		"The API server did not answer for the Job, and that slowed down its retries when the API server was only busy: it was done ten minutes late.",
+		"jobs",
+		plan{
+			seed: 615986, replicas: 1,
+			steps: []step{
+				{deed: trouble, name: "a", value: 3, requests: 4, troubles: []disturbance{
+					{of: reads, resource: pods.Resource, from: 1, to: 6, fault: TooMany},
+					{of: patches, from: 1, to: 1, fault: Forbidden},
+				}},
+				{deed: create, name: "c", value: 1, requests: 3},
+				{deed: trouble, name: "b", value: 5, troubles: []disturbance{
+					{of: reads, resource: jobs.Resource, from: 1, to: 6, fault: Slow, by: 25 * time.Second},
+					{of: creates, from: 1, to: 6, fault: TooMany},
+				}},
+			},
+		},
+	},
 }
 
 // TestFound lives the worlds that went wrong. Each is lived several times, since the Go runtime draws lots, too.
