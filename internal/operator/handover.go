@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 
@@ -51,9 +52,6 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 			to = nil
 		}
 		if wanted && to == from {
-			if before[set] != nil {
-				engine.MoveLimits(ruleOf(set), from.engine, to.engine)
-			}
 			continue
 		}
 		move := &handover{set: set, from: from, to: to, since: c.options.Clock.Now()}
@@ -62,19 +60,10 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 		}
 		own := all.Only(func(rule *rules.Rule) bool { return keyOf(rule.ID) == set })
 		move.caches = slices.Concat(own.Selections(), own.Related())
-		over := move.over(c.options.Clock.Now())
-		if before[set] == nil {
-			engine.LeaveLimits(ruleOf(set), from.engine)
-		}
-		if !over {
+		if !move.over(c.options.Clock.Now()) {
 			c.handovers[set] = move
 			continue
 		}
-		var next *engine.Engine
-		if to != nil {
-			next = to.engine
-		}
-		engine.MoveLimits(ruleOf(set), from.engine, next)
 		from.writes.forget(set)
 		delete(c.runs, set)
 	}
@@ -91,10 +80,25 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 			to.writes.open(set)
 		}
 	}
+	c.assignLimits(whose)
 	if len(c.handovers) == 0 {
 		return all
 	}
 	return all.Only(func(rule *rules.Rule) bool { return c.handovers[keyOf(rule.ID)] == nil })
+}
+
+// assignLimits has the limits of sets go where their rules do, of those that are wanted, and of those that are handed over. The lock is held.
+func (c *core) assignLimits(wanted map[source.Key]types.NamespacedName) {
+	runs := map[plan.Rule]*engine.Engine{}
+	for set := range wanted {
+		runs[ruleOf(set)] = nil // There may be no tenant.
+	}
+	for set, t := range c.runs {
+		if runs[ruleOf(set)] = t.engine; c.handovers[set] != nil {
+			runs[ruleOf(set)] = nil
+		}
+	}
+	engine.AssignLimits(c.limits, runs)
 }
 
 // over reports whether the tenant before writes nothing for the set any more, and the caches

@@ -98,7 +98,7 @@ func (o *Operator) Settle(ctx context.Context) ([]Settlement, error) {
 			if round > 0 && settled[i] == total {
 				continue
 			}
-			now, err := o.settle(ctx, account, all.Of(account))
+			now, err := o.settle(ctx, account, all)
 			total += now.Written
 			quiet = quiet && now.Written == 0
 			now.Written += out[i].Written
@@ -117,8 +117,9 @@ func (o *Operator) Settle(ctx context.Context) ([]Settlement, error) {
 	return out, nil
 }
 
-// settle runs an engine of its own each time: one settles once.
-func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set *rules.Set) (Settlement, error) {
+// settle lets those of all rules act that run as an account. It runs an engine of its own each time: one settles once.
+func (o *Operator) settle(ctx context.Context, account types.NamespacedName, all *rules.Set) (Settlement, error) {
+	set := all.Of(account)
 	out := Settlement{Account: account, Secrets: slices.ContainsFunc(slices.Concat(set.Selections(), set.Related()), func(s plan.Selection) bool {
 		return plan.Object{GVR: s.GVR}.IsSecret()
 	})}
@@ -126,6 +127,13 @@ func (o *Operator) settle(ctx context.Context, account types.NamespacedName, set
 	if err != nil {
 		return out, err
 	}
+	runs := map[plan.Rule]*engine.Engine{}
+	for key, owner := range owners(all) {
+		if runs[ruleOf(key)] = nil; owner == account {
+			runs[ruleOf(key)] = t.engine
+		}
+	}
+	engine.AssignLimits(o.limits, runs)
 	if err := t.admit(ctx, set); err != nil {
 		out.Refused = fmt.Errorf("acting as %s: %w", accountName(account), err)
 		t.close()

@@ -28,6 +28,7 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -91,6 +92,7 @@ type core struct {
 	options Options
 	client  dynamic.Interface // as the process, for set objects
 	state
+	limits    *limit.Limits // of the rules of all tenants
 	revisions atomic.Uint64 // counts what may have another status told
 	statuses  *setstatus.Writer
 	deletions chan struct{} // has a value when finalizers may have to be removed
@@ -107,7 +109,7 @@ func New(options Options) (*Operator, error) {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
 	o := &Operator{
-		core:   core{options: options, client: process, state: newState(), deletions: make(chan struct{}, 1)},
+		core:   core{options: options, client: process, state: newState(), limits: limit.NewLimits(), deletions: make(chan struct{}, 1)},
 		caches: informer.NewShared(), made: conflict.NewMade(), pace: access.NewPace(),
 	}
 	if o.leftovers, err = newLeftovers(&o.core, o.release); err != nil {

@@ -164,3 +164,15 @@ func (e *Engine) Tidy() {
 // Due lists the objects that are looked at again although nothing changes, the earliest
 // first.
 func (e *Engine) Due() []Due { return e.timers.all() }
+
+// AssignLimits says which engine runs each set from now on, before that one is given the rules: nil while none may write for it. The limits are those of
+// all engines. What is known of other sets is forgotten.
+func AssignLimits(limits *limit.Limits, runs map[plan.Rule]*Engine) {
+	by := make(map[plan.Rule]*limit.Guard, len(runs))
+	for set, engine := range runs {
+		if by[set] = nil; engine != nil {
+			by[set] = engine.guards.limits
+		}
+	}
+	limits.Assign(by)
+}

@@ -24,7 +24,7 @@ func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Dura
 	g := guards{
 		conflicts: conflict.New(o.Clock, o.Live, o.Made, o.Log),
 		breaker:   breaker.New(o.Clock, o.Log, jitter),
-		limits:    limit.NewGuard(o.Clock, limitHost{c}, o.Observer, o.Log),
+		limits:    limit.NewGuard(o.Limits, o.Clock, limitHost{c}, o.Observer, o.Log),
 	}
 	if o.Housekeeping.Inventory != nil {
 		g.inventory = &inventory.Guard{}

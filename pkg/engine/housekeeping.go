@@ -30,6 +30,8 @@ const (
 	longestTidy = 4 * time.Second
 )
 
+var errUnrecorded = errors.New("recording what rules leave")
+
 // housekeeper does the housekeeping of an engine, in one goroutine.
 type housekeeper struct {
 	*core
@@ -88,8 +90,8 @@ func (h *housekeeper) undone(err error, delay time.Duration) time.Duration {
 	if queued || late {
 		delay = min(delay, unfinishedTidy)
 	}
-	if isUnanswered(err) {
-		delay = min(delay, informer.LongestWait(1)) // It is tried again soon after the API server is back, as objects may wait for it.
+	if errors.Is(err, errUnrecorded) && isUnanswered(err) {
+		delay = min(delay, informer.LongestWait(1)) // Objects wait for it. It is too long for an engine that settles, see longestTidy.
 	}
 	if unready && h.tracker.busy() {
 		delay = firstTidy // A list may take long, and is given up elsewhere.
@@ -146,12 +148,13 @@ func (h *housekeeper) tidy(ctx context.Context) (unclean bool, err error) {
 // record writes down what the rules leave, and lets those go on that wait for it. Where
 // only a part can be written, the others do not go on, and the error says so.
 func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, error) {
+	started := h.guards.limits.Started() // Before the inventory is read: what an engine has gone on with later may not be in it.
 	book, err := inventory.Update(ctx, h.options.Housekeeping.Inventory, func(b inventory.Book) inventory.Book {
 		return h.note(b.With(now.leftovers...), now)
 	})
 	missing, partly := errors.AsType[*inventory.PartialError](err)
 	if err != nil {
-		err = fmt.Errorf("recording what rules leave: %w", err)
+		err = fmt.Errorf("%w: %w", errUnrecorded, err)
 		if !partly {
 			return book, err
 		}
@@ -162,7 +165,7 @@ func (h *housekeeper) record(ctx context.Context, now *active) (inventory.Book, 
 	}
 	maps.Copy(h.ran, sets)
 	read := func(set plan.Rule) bool { return sets[set] && !missing.Lacks(set) }
-	h.guards.limits.Learn(book.Limits(), book.Asks, read)
+	h.guards.limits.Learn(book.Limits(), book.Asks, read, started)
 	for _, key := range h.guards.inventory.Recorded(book, now.leftovers) {
 		h.enqueue(key)
 	}

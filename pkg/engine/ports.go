@@ -74,6 +74,9 @@ type Pace struct {
 	Workers int // default: 10
 	// Made is what rules have made, which the engines of one process share; default: one of its own.
 	Made *conflict.Made
+	// Limits are of the rules with limits or a rollout, which the engines of one process share; default: of the rules of this one alone. See
+	// [AssignLimits].
+	Limits *limit.Limits
 	// Limiter is that of Writer, Live and Caches; default: none. A write waits for its turn before what it depends on is read.
 	Limiter *client.Limiter
 	// CacheSyncTimeout is how long [Engine.Settle] waits for first lists; 0 for as long as it takes.

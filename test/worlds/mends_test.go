@@ -132,11 +132,11 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"limit/counts", "Each process writes for as many objects as the limit allows.",
-		"pkg/engine/limit/store.go", "s.window.restore(counts, now)", "_ = counts",
+		"pkg/engine/limit/store.go", "s.window.restore(s.stored, now)", "",
 	},
 	{
 		"limit/paused", "A process does not know that the rule was paused before.",
-		"pkg/engine/limit/store.go", "s.pause, s.fresh, s.last = stored.Pause, fresh, stored.Pause.Since.Time", "_ = fresh",
+		"pkg/engine/limit/store.go", "s.pause, s.last = stored.Pause, stored.Pause.Since.Time", "",
 	},
 }
 

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,24 +58,22 @@ type Observer interface{ Paused(Pause) }
 // Guard holds the rules of an engine to their limits. It implements [guard.Guard], and holds no more objects than the rules may
 // write for.
 type Guard struct {
+	*Limits
 	clock    clock.PassiveClock
 	host     Host
 	observer Observer
 	log      *slog.Logger
 
-	mu      sync.Mutex
-	then    []func()             // what to do once the lock is released; guarded by mu, as are all that follow
-	rules   map[plan.Rule]*state // in effect
-	sets    map[plan.Rule]bool   // whose rules these are, with and without limits
-	stores  bool                 // there is an inventory, which stores pauses and counts
-	surveys int                  // that have begun anew, see survey
-	waiting map[guard.Key]bool   // for room, or for pauses to be known
-	moves
+	sets    map[plan.Rule]bool // whose rules it follows, with and without limits; guarded by the lock of Limits, as are all that follow
+	stores  bool               // there is an inventory, which stores pauses and counts
+	surveys int                // that have begun anew, see survey
+	waiting map[guard.Key]bool // for room, or for pauses to be known
 }
 
 // state is what is known of a rule.
 type state struct {
 	guard.Limited
+	running
 	known bool // whether it was paused before the start
 	pausing
 	window window
@@ -89,6 +87,12 @@ type state struct {
 	most    int
 	all     bool
 	counted time.Time
+}
+
+// running says of which engine the guard is that runs a rule, and when that one began to, see [Limits.Started].
+type running struct {
+	guard   *Guard
+	started int
 }
 
 // pausing says whether a rule is paused, and whether its set object asks it to resume. Users can have looked at a pause only once it is
@@ -126,28 +130,41 @@ const askAgain = 10 * time.Second
 // unstoredShare is which part of its limit a rule may write for that is not stored yet.
 const unstoredShare = 10
 
-// NewGuard returns a guard that has no rules.
-func NewGuard(clock clock.PassiveClock, host Host, observer Observer, log *slog.Logger) *Guard {
-	return &Guard{
-		clock: clock, host: host, observer: observer, log: log, rules: map[plan.Rule]*state{}, waiting: map[guard.Key]bool{},
-		moves: moves{leaving: map[plan.Rule]bool{}, left: map[plan.Rule]*state{}, moved: map[plan.Rule]Stored{}},
+// NewGuard returns a guard that follows no rules. An engine that is alone has no limits that it shares, which are nil then.
+func NewGuard(shared *Limits, clock clock.PassiveClock, host Host, observer Observer, log *slog.Logger) *Guard {
+	if shared == nil {
+		shared = NewLimits()
+		shared.alone = true
 	}
+	return &Guard{Limits: shared, clock: clock, host: host, observer: observer, log: log, waiting: map[guard.Key]bool{}}
 }
 
-// unlock releases the lock, and does what is not to be done with it held. All unexported methods are called with it.
-func (g *Guard) unlock() {
-	then := g.then
-	g.then = nil
-	g.mu.Unlock()
-	for _, do := range then {
-		do()
+// has reports whether the engine runs a set.
+func (g *Guard) has(set plan.Rule) bool { return g.alone || g.runs[set] == g }
+
+// of is what is known of a rule that the engine runs, nil for another one.
+func (g *Guard) of(rule plan.Rule) *state {
+	if g.has(rule.OfSet()) {
+		return g.rules[rule]
+	}
+	return nil
+}
+
+// all is what is known of the rules that the engine runs.
+func (g *Guard) all() iter.Seq2[plan.Rule, *state] {
+	return func(yield func(plan.Rule, *state) bool) {
+		for id := range g.rules {
+			if s := g.of(id); s != nil && !yield(id, s) {
+				return
+			}
+		}
 	}
 }
 
 // save has what is known of a rule stored.
-func (g *Guard) save(s *state) {
+func (s *state) save() {
 	s.saving = unsaved
-	g.then = append(g.then, g.host.Save)
+	s.guard.then = append(s.guard.then, s.guard.host.Save)
 }
 
 // free has what waits looked at.
@@ -157,45 +174,55 @@ func (g *Guard) free() {
 	g.then = append(g.then, func() { g.host.LookAt(waiting) })
 }
 
+// lookAgain has all objects looked at in selections.
+func (g *Guard) lookAgain(selections []plan.Selection) {
+	g.then = append(g.then, func() { g.host.LookAgain(selections) })
+}
+
 // Follow takes the rules with limits or a rollout of the sets that are in effect now, and whether it is known that no other is paused but those
-// that are. What is known of a rule that is the same as before stays. Those resume that have changed, and those that are asked to.
+// that are. What is known of a rule that is the same as before stays. Those resume that have changed, and those that are asked to. A set is not followed
+// that the engine does not run: it is about to go over to rules without it.
 func (g *Guard) Follow(all map[plan.Rule]guard.Limited, sets map[plan.Rule]bool, known bool) {
 	g.mu.Lock()
 	defer g.unlock()
-	before := g.rules
-	g.rules, g.stores, g.sets = make(map[plan.Rule]*state, len(all)), !known, maps.Clone(sets)
-	maps.DeleteFunc(g.sets, func(set plan.Rule, _ bool) bool { return g.leaving[set] })
-	for _, rule := range all {
-		if g.leaving[rule.ID.OfSet()] {
-			continue // The engine is about to go over to rules without it.
+	g.stores, g.sets = !known, maps.Clone(sets)
+	maps.DeleteFunc(g.sets, func(set plan.Rule, _ bool) bool { return !g.has(set) })
+	for id := range g.all() {
+		if _, there := all[id]; !there && (g.alone || sets[id.OfSet()]) {
+			delete(g.rules, id)
 		}
-		s := before[rule.ID]
+	}
+	for id, rule := range all {
+		if !g.has(id.OfSet()) {
+			continue
+		}
+		s := g.rules[id]
 		if s == nil {
 			s = &state{Limited: rule, known: known, window: newWindow(), rollout: newRollout()}
+			g.rules[id] = s
+			g.start(s)
 		}
 		changed, was := s.Digest != rule.Digest, s.Suspended
 		s.Limited = rule // The same may be served in another version.
-		g.rules[rule.ID] = s
 		if was != s.Suspended && !changed && !s.everywhere() {
 			s.rollout.goOn(g.clock.Now())
-			g.save(s) // Of a suspended rule without times.
+			s.save() // Of a suspended rule without times.
 		}
 		if changed {
 			if s.rolled != nil {
-				g.save(s)
+				s.save()
 			}
 			s.rollout = newRollout()
-			g.renew(s, "the rule has changed")
+			s.renew("the rule has changed")
 		}
-		g.resumeIfAsked(s)
+		s.resumeIfAsked()
 	}
-	maps.DeleteFunc(g.moved, func(id plan.Rule, _ Stored) bool { return g.sets[id.OfSet()] && g.rules[id] == nil })
 	g.free()
 }
 
 // hear takes what is stored of the pause of a rule, and whether its set object asks it to resume. A pause that is stored already, though
 // the answer to that was lost, is one that users may have looked at.
-func (g *Guard) hear(s *state, stored *v1alpha1.Pause, asks bool) {
+func (s *state) hear(stored *v1alpha1.Pause, asks bool) {
 	s.asks, s.answered = asks, s.answered && asks
 	switch {
 	case s.fresh && stored != nil && stored.Digest == s.Digest && stored.Since.Equal(&s.pause.Since):
@@ -205,7 +232,7 @@ func (g *Guard) hear(s *state, stored *v1alpha1.Pause, asks bool) {
 		pause.Asked = true
 		s.pause = &pause
 	}
-	g.resumeIfAsked(s)
+	s.resumeIfAsked()
 }
 
 // isAsked reports whether the rule is asked to resume, by its document or its set object.
@@ -213,36 +240,34 @@ func (s *state) isAsked() bool { return s.Asked || s.asks }
 
 // resumeIfAsked ends the pause of a rule that is asked to resume since it paused. Who asked before it did has to take that back
 // first.
-func (g *Guard) resumeIfAsked(s *state) {
+func (s *state) resumeIfAsked() {
 	switch {
 	case s.pause == nil || s.pause.Asked == s.isAsked():
 	case s.pause.Asked:
 		pause := *s.pause
 		pause.Asked = false
 		s.pause = &pause
-		g.save(s)
+		s.save()
 	default:
 		if s.pause.Unhealthy != "" {
 			s.rollout.excuse()
 		}
-		s.rollout.again(g.clock.Now())
-		g.renew(s, "it is asked to")
+		s.rollout.again(s.guard.clock.Now())
+		s.renew("it is asked to")
 	}
 }
 
 // renew empties the window of a rule, and ends its pause. All objects are looked at again, of which it was paused.
-func (g *Guard) renew(s *state, because string) {
-	pause, id, watches := s.pause, s.ID, s.Watches
+func (s *state) renew(because string) {
+	pause, id, g := s.pause, s.ID, s.guard
 	s.pause, s.fresh, s.window, s.stored, s.counted = nil, false, newWindow(), nil, time.Time{}
 	if pause == nil {
 		return
 	}
 	s.answered = s.asks
-	g.save(s)
-	g.then = append(g.then, func() {
-		g.log.Info("rule resumes", "rule", id.String(), "because", because)
-		g.host.LookAgain(watches)
-	})
+	s.save()
+	g.then = append(g.then, func() { g.log.Info("rule resumes", "rule", id.String(), "because", because) })
+	g.lookAgain(s.Watches)
 }
 
 // All lists the rules that are paused, in order.
@@ -250,7 +275,7 @@ func (g *Guard) All() []Pause {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var out []Pause
-	for _, s := range g.rules {
+	for _, s := range g.all() {
 		if s.pause != nil {
 			out = append(out, Pause{s.ID, *s.pause})
 		}
@@ -269,6 +294,9 @@ type check struct {
 
 // Begin implements [guard.Guard].
 func (g *Guard) Begin(a *guard.Attempt) (guard.Check, time.Time) {
+	if len(a.Rules.Limited) == 0 {
+		return guard.Pass{}, time.Time{}
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return check{guard: g, attempt: a, surveys: g.surveys}, time.Time{}
@@ -287,16 +315,16 @@ func (c check) Admit(_ context.Context, o plan.Operation) *guard.Delay {
 		if concern == none {
 			continue
 		}
-		s := g.rules[rule]
+		s := g.of(rule)
 		err := s.may()
 		if evaluated := c.attempt.Rules.Limited[rule]; err == nil && evaluated.Rollout != nil && !s.as(evaluated) {
 			err = ErrUnknown // The rule is about to be followed, or has changed since it was evaluated.
 		}
 		if err == nil {
-			err = g.waves(s).mayBegin(c.attempt)
+			err = s.waves().mayBegin(c.attempt)
 		}
 		if err == nil && concern == counts && s.Counts() {
-			err = g.mayCount(s, c.attempt.UID)
+			err = s.mayCount(c.attempt.UID)
 			room = append(room, s)
 		}
 		refused = cmp.Or(refused, err)
@@ -331,17 +359,17 @@ func (s *state) may() error {
 }
 
 // mayCount says why a rule may not write for an object. The rule pauses where it would pass its limit.
-func (g *Guard) mayCount(s *state, object types.UID) error {
-	now := g.clock.Now()
+func (s *state) mayCount(object types.UID) error {
+	now := s.guard.clock.Now()
 	if age := now.Sub(s.counted); age < 0 || age >= countedFor { // Also for what counts already: its write notes how many there are.
-		g.count(s, now)
+		s.count(now)
 	}
 	if s.window.has(object, now.Add(-s.Limits.Per)) {
 		return nil
 	}
 	full := func() bool { return len(s.window.written)+s.window.pending() >= s.most }
 	if full() && s.window.pending() == 0 {
-		g.count(s, now)
+		s.count(now)
 	}
 	pending := s.window.pending()
 	switch {
@@ -350,10 +378,10 @@ func (g *Guard) mayCount(s *state, object types.UID) error {
 	case full() && s.Limits.Percent > 0 && !s.all:
 		return ErrUncounted
 	case full():
-		return g.pause(s, now)
-	case g.stores && s.window.unstored+pending >= s.mayBeUnstored():
+		return s.begin(s.full(), now)
+	case s.guard.stores && s.window.unstored+pending >= s.mayBeUnstored():
 		if pending == 0 && s.saving == saved {
-			g.save(s) // Nothing does so that is under way, where the limit has shrunk. What could not be stored is tried again later.
+			s.save() // Nothing does so that is under way, where the limit has shrunk. What could not be stored is tried again later.
 		}
 		return ErrBusy
 	default:
@@ -366,34 +394,34 @@ func (s *state) mayBeUnstored() int { return max(1, s.most/unstoredShare) }
 
 // count finds out for how many objects a rule may write. A share is of the most that there were when it wrote for those in its
 // window: what it deletes, or has leave its selection, takes nothing of that.
-func (g *Guard) count(s *state, now time.Time) {
+func (s *state) count(now time.Time) {
 	s.window.expire(now.Add(-s.Limits.Per))
 	s.counted = now
 	if s.Limits.Percent > 0 {
-		s.window.watched, s.all = g.host.Watched(s.Watches)
+		s.window.watched, s.all = s.guard.host.Watched(s.Watches)
 	}
 	s.most = s.Limits.Of(s.window.base())
 }
 
-// pause pauses a rule.
-func (g *Guard) pause(s *state, now time.Time) error {
+// full is the pause of a rule that would pass its limit.
+func (s *state) full() v1alpha1.Pause {
 	if s.Limits.Percent == 0 {
-		s.window.watched, _ = g.host.Watched(s.Watches)
+		s.window.watched, _ = s.guard.host.Watched(s.Watches)
 	}
-	return g.begin(s, v1alpha1.Pause{
+	return v1alpha1.Pause{
 		Objects: int64(len(s.window.written)), Of: int64(s.window.base()), Limit: s.Limits.String(), Per: shortly(s.Limits.Per),
-	}, now)
+	}
 }
 
 // begin begins a pause.
-func (g *Guard) begin(s *state, p v1alpha1.Pause, now time.Time) error {
+func (s *state) begin(p v1alpha1.Pause, now time.Time) error {
 	if now = now.UTC().Truncate(time.Second); !now.After(s.last) {
 		now = s.last.Add(time.Second) // Or it could be taken for the one before.
 	}
 	p.Rule, p.Digest, p.Since, p.Asked = s.ID.Name, s.Digest, metav1.NewTime(now), s.isAsked()
 	s.pause, s.fresh, s.last = &p, true, now
-	pause := Pause{s.ID, p}
-	g.save(s)
+	pause, g := Pause{s.ID, p}, s.guard
+	s.save()
 	g.then = append(g.then, func() {
 		log := g.log.With("rule", pause.Rule.String(), "objects", pause.Objects, "of", pause.Of, "limit", pause.Limit, "per", pause.Per)
 		if p.Unhealthy != "" {
@@ -411,7 +439,7 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 	g.mu.Lock()
 	defer g.unlock()
 	for _, rule := range o.Admitted.Rules {
-		s := cmp.Or(g.rules[rule], g.left[rule])
+		s := g.rules[rule] // Also of one that another engine runs since.
 		concern := c.concern(o.Admitted, rule)
 		if s == nil || concern == none {
 			continue
@@ -425,7 +453,11 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 				chosen.tried = true // It may still arrive.
 			}
 			if soaked && s.rollout.soaking.IsZero() {
-				g.save(s)
+				s.save()
+			}
+			if s.guard != g { // Its caches show the write already.
+				chosen.justWritten = false
+				s.guard.lookAgain(s.Watches)
 			}
 		}
 		if concern != counts || !s.Counts() {
@@ -433,9 +465,9 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 		}
 		s.window.settle(c.attempt.UID, answer.Effective, g.clock.Now(), s.Limits.Per)
 		if g.stores && s.window.unstored >= s.mayBeUnstored() {
-			g.save(s)
+			s.save()
 		}
-		g.free()
+		s.guard.free()
 	}
 }
 
@@ -448,8 +480,8 @@ func (c check) Finish(outcome *guard.Outcome) {
 	c.guard.mu.Lock()
 	defer c.guard.unlock()
 	for id, rule := range c.attempt.Rules.Limited {
-		if s := c.guard.rules[id]; s != nil && s.as(rule) && !rule.Suspended && s.may() == nil && !s.everywhere() {
-			at, stopped := c.guard.waves(s).follow(c, c.wants(id))
+		if s := c.guard.of(id); s != nil && s.as(rule) && !rule.Suspended && s.may() == nil && !s.everywhere() {
+			at, stopped := s.waves().follow(c, c.wants(id))
 			outcome.LookAgain(at)
 			if stopped != nil {
 				outcome.Delay([]plan.Rule{id}, guard.Delay{Err: stopped})
@@ -457,7 +489,7 @@ func (c check) Finish(outcome *guard.Outcome) {
 		}
 	}
 	for _, decision := range c.attempt.Plan.Decisions {
-		if s := c.guard.rules[decision.Rule]; s != nil && s.pause != nil && !c.attempt.Wrote[decision.Rule] {
+		if s := c.guard.of(decision.Rule); s != nil && s.pause != nil && !c.attempt.Wrote[decision.Rule] {
 			c.attempt.Unfinished[decision.Rule] = 0
 		}
 	}

@@ -66,9 +66,16 @@ type world struct {
 }
 
 func newWorld(rules ...guard.Limited) *world {
-	w := &world{clock: clocktesting.NewFakeClock(start), rules: rules, objects: map[plan.Rule]int{}}
-	w.Guard = limit.NewGuard(w.clock, w, w, slog.New(slog.DiscardHandler))
+	w := newShared(nil, clocktesting.NewFakeClock(start))
+	w.rules = rules
 	w.Follow(byID(rules), setsOf(rules), true)
+	return w
+}
+
+// newShared returns a world whose engine shares the limits with others, or is alone where these are nil, and follows no rules.
+func newShared(limits *limit.Limits, clock *clocktesting.FakeClock) *world {
+	w := &world{clock: clock, objects: map[plan.Rule]int{}}
+	w.Guard = limit.NewGuard(limits, w.clock, w, w, slog.New(slog.DiscardHandler))
 	return w
 }
 
@@ -161,7 +168,7 @@ func (w *world) store(stored map[plan.Rule]limit.Stored, gone func(plan.Rule) bo
 
 // learn has the world learn what is stored of sets that have no objects, and returns the rules that resume.
 func (w *world) learn(stored map[plan.Rule]limit.Stored, read func(plan.Rule) bool) []plan.Rule {
-	return w.resuming(func() { w.Learn(stored, noObjects, read) })
+	return w.resuming(func() { w.Learn(stored, noObjects, read, w.Started()) })
 }
 
 func noObjects(plan.Rule) (asks, known bool) { return false, false }
@@ -551,7 +558,7 @@ func (broken) HasTakenOver([]plan.Selection) bool   { panic("a mistake of ours")
 // TestPanic holds that nothing stays locked after a panic, which the engine contains.
 func TestPanic(t *testing.T) {
 	w := newWorld()
-	w.Guard = limit.NewGuard(w.clock, broken{w}, w, slog.New(slog.DiscardHandler))
+	w.Guard = limit.NewGuard(nil, w.clock, broken{w}, w, slog.New(slog.DiscardHandler))
 	w.follow(true, share(one, 10))
 	func() {
 		defer func() { _ = recover() }()

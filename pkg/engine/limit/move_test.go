@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/api/v1alpha1"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
@@ -12,10 +13,28 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// move has a set go to another engine.
-func move(from, to *world) {
-	limit.Leave(one.OfSet(), from.Guard)
-	limit.Move(one.OfSet(), from.Guard, to.Guard)
+// process has two engines that share their limits. The first one runs all sets at the start.
+type process struct {
+	*limit.Limits
+	from, to *world
+}
+
+// newProcess returns one whose first engine follows rules.
+func newProcess(rules ...guard.Limited) *process {
+	limits, clock := limit.NewLimits(), clocktesting.NewFakeClock(start)
+	p := &process{limits, newShared(limits, clock), newShared(limits, clock)}
+	p.assign(p.from)
+	p.from.follow(true, rules...)
+	return p
+}
+
+// assign has an engine run the set from now on, nil for none.
+func (p *process) assign(to *world) {
+	runs := map[plan.Rule]*limit.Guard{one.OfSet(): nil, alien.OfSet(): p.from.Guard}
+	if to != nil {
+		runs[one.OfSet()] = to.Guard
+	}
+	p.Assign(runs)
 }
 
 // TestMove holds that a rule that goes to another engine writes for no more objects than one that stays, and keeps its pause, whatever of
@@ -32,22 +51,25 @@ func TestMove(t *testing.T) {
 		leaves bool                         // it has been given other rules
 		after  func(t *testing.T, w *world) // by then
 		free   int                          // for how many the next one may write, of three
+		then   answer                       // where it wants to write for more
 	}{
-		"Nothing":  {reason: "It has not begun.", free: 3},
-		"Unstored": {reason: "They count.", before: func(t *testing.T, w *world) { written(t, w, "a", "b") }, free: 1},
-		"Left":     {reason: "So they do if it has gone over to other rules.", before: func(t *testing.T, w *world) { written(t, w, "a", "b") }, leaves: true, free: 1},
-		"UnderWay": {reason: "It may still take effect.", before: func(_ *testing.T, w *world) { w.reserve("a", one) }, free: 2},
+		"Nothing":  {reason: "It has not begun.", free: 3, then: paused},
+		"Unstored": {reason: "They count.", before: func(t *testing.T, w *world) { written(t, w, "a", "b") }, free: 1, then: paused},
+		"Left": {
+			reason: "So they do if it has gone over to other rules.", before: func(t *testing.T, w *world) { written(t, w, "a", "b") }, leaves: true, free: 1, then: paused,
+		},
+		"UnderWay": {reason: "It may still take effect.", before: func(_ *testing.T, w *world) { w.reserve("a", one) }, free: 0, then: busy},
 		"Settled": {
 			reason: "It has taken effect since.", before: func(_ *testing.T, w *world) { w.reserve("a", one) }, leaves: true,
-			after: func(_ *testing.T, w *world) { w.settle("a", true, one) }, free: 2,
+			after: func(_ *testing.T, w *world) { w.settle("a", true, one) }, free: 2, then: paused,
 		},
 		"Refused": {
 			reason: "It has not.", before: func(_ *testing.T, w *world) { w.reserve("a", one) }, leaves: true,
-			after: func(_ *testing.T, w *world) { w.settle("a", false, one) }, free: 3,
+			after: func(_ *testing.T, w *world) { w.settle("a", false, one) }, free: 3, then: paused,
 		},
 		"Old": {
 			reason: "The window has gone by.", before: func(t *testing.T, w *world) { written(t, w, "a") }, leaves: true,
-			after: func(_ *testing.T, w *world) { w.clock.Step(time.Hour) }, free: 3,
+			after: func(_ *testing.T, w *world) { w.clock.Step(time.Hour) }, free: 3, then: paused,
 		},
 		"Paused": {
 			reason: "It stays paused.",
@@ -55,43 +77,42 @@ func TestMove(t *testing.T) {
 				written(t, w, "a", "b", "c")
 				w.reserve("d", one)
 			},
+			then: paused,
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			from := newWorld(limited(one, 3))
+			p := newProcess(limited(one, 3))
 			check := func(do func(*testing.T, *world)) {
 				if do != nil {
-					do(t, from)
+					do(t, p.from)
 				}
 			}
 			check(tc.before)
 			if tc.leaves {
-				limit.Leave(one.OfSet(), from.Guard)
-				from.follow(true)
+				p.assign(nil)
+				p.from.follow(true)
 			}
 			check(tc.after)
-			to := newWorld()
-			for range 2 { // It goes back before that engine knows it, and away again.
-				move(from, to)
-				move(to, from)
+			for _, to := range []*world{p.to, p.from, nil, p.to} { // It goes back before that engine knows it, and away again.
+				p.assign(to)
 			}
-			move(from, to)
-			to.follow(false, limited(one, 3))
-			if got := to.reserve("x", one); got != unknown {
-				t.Errorf("%s before the inventory is read: %d", tc.reason, got)
+			p.to.follow(false, limited(one, 3))
+			p.from.follow(true, limited(one, 3)) // Rules from before, which were about to take effect.
+			if got := p.from.reserve("x", one); got != unknown {
+				t.Errorf("%s The engine before writes: %d", tc.reason, got)
 			}
-			to.learn(nil, everything)
-			free := 0
+			p.to.learn(p.to.store(nil, nobody), everything)
+			free, last := 0, granted
 			for _, object := range []types.UID{"x", "y", "z", "more"} {
-				if to.reserve(object, one) == granted {
-					to.settle(object, true, one)
+				if last = p.to.reserve(object, one); last == granted {
+					p.to.settle(object, true, one)
 					free++
 				}
-				to.learn(to.store(nil, nobody), everything)
+				p.to.learn(p.to.store(nil, nobody), everything)
 			}
-			if pause, paused := to.pauseOf(one); free != tc.free || !paused {
-				t.Errorf("%s it writes for %d objects, want %d; paused: %t, %v", tc.reason, free, tc.free, paused, pause)
+			if free != tc.free || last != tc.then {
+				t.Errorf("%s It writes for %d objects, want %d; then %d, want %d", tc.reason, free, tc.free, last, tc.then)
 			}
 		})
 	}
@@ -99,20 +120,20 @@ func TestMove(t *testing.T) {
 
 // TestMovedIsToBeStored holds that what was not stored by the engine before is by the next one, before the rule writes for more.
 func TestMovedIsToBeStored(t *testing.T) {
-	from := newWorld(limited(one, 3))
-	from.write(t, one, "a")
-	stored := from.store(nil, nobody)
-	from.write(t, one, "b")
-	to := newWorld()
-	move(from, to)
-	to.follow(false, limited(one, 3))
-	to.learn(stored, everything)
-	if got := to.reserve("c", one); got != busy || !to.Unsaved() {
-		t.Errorf("got %d, unsaved %t; want it to wait until b is stored", got, to.Unsaved())
+	p := newProcess(limited(one, 3))
+	p.from.write(t, one, "a")
+	stored := p.from.store(nil, nobody)
+	p.from.write(t, one, "b")
+	p.assign(p.to)
+	p.to.follow(false, limited(one, 3))
+	p.from.learn(stored, everything) // An answer to the engine before, which has no effect any more.
+	p.to.learn(stored, everything)
+	if got := p.to.reserve("c", one); got != busy || !p.to.Unsaved() || p.from.Unsaved() {
+		t.Errorf("got %d, unsaved %t and %t; want it to wait until b is stored", got, p.to.Unsaved(), p.from.Unsaved())
 	}
-	stored = to.store(stored, nobody)
-	to.learn(stored, everything)
-	to.write(t, one, "c")
+	stored = p.to.store(stored, nobody)
+	p.to.learn(stored, everything)
+	p.to.write(t, one, "c")
 	third := newWorld()
 	third.follow(false, limited(one, 3))
 	third.learn(stored, everything)
@@ -125,15 +146,15 @@ func TestMovedIsToBeStored(t *testing.T) {
 // TestMovedPause holds that users cannot have looked at a pause that is not stored, and that one of another rule does not count.
 func TestMovedPause(t *testing.T) {
 	next := func(t *testing.T, rule guard.Limited) *world {
-		from, w := newWorld(limited(one, 1)), newWorld()
-		from.write(t, one, "a")
-		from.reserve("b", one)
-		move(from, w)
-		w.follow(false, rule)
+		p := newProcess(limited(one, 1))
+		p.from.write(t, one, "a")
+		p.from.reserve("b", one)
+		p.assign(p.to)
+		p.to.follow(false, rule)
 		asks := func(plan.Rule) (asks, known bool) { return true, true }
-		w.Learn(nil, asks, everything)
-		w.Learn(w.Store(nil, asks, nobody), asks, everything)
-		return w
+		p.to.Learn(nil, asks, everything, p.to.Started())
+		p.to.Learn(p.to.Store(nil, asks, nobody), asks, everything, p.to.Started())
+		return p.to
 	}
 	if pause, paused := next(t, limited(one, 1)).pauseOf(one); !paused || !pause.Asked {
 		t.Errorf("paused %t, asked before %t", paused, pause.Asked)
@@ -155,10 +176,11 @@ func TestComesBack(t *testing.T) {
 		"Neither": func(*world) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(limited(one, 3), limited(alien, 1))
+			p := newProcess(limited(one, 3), limited(alien, 1))
+			w := p.from
 			w.write(t, one, "a")
 			w.reserve("b", one)
-			limit.Leave(one.OfSet(), w.Guard)
+			p.assign(nil)
 			stored := map[plan.Rule]limit.Stored{one: {Pause: &v1alpha1.Pause{Rule: "one", Digest: "first"}}}
 			keeps := func() {
 				if kept := w.store(stored, nobody); len(kept) != 1 {
@@ -172,8 +194,8 @@ func TestComesBack(t *testing.T) {
 				t.Errorf("it writes: %d", got)
 			}
 			w.settle("b", true, one)
-			limit.Move(one.OfSet(), w.Guard, w.Guard)
-			keeps()
+			p.assign(w)
+			between(w) // Rules from before, which were about to take effect.
 			w.follow(false, limited(one, 3), limited(alien, 1))
 			if resumed := w.learn(nil, everything); !w.Unsaved() || len(resumed) != 0 {
 				t.Errorf("it is not to be stored, or resumes: %v", resumed)
@@ -187,31 +209,135 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
-// TestMovesWithoutARule holds that a rule which its set has no longer begins anew where it comes back.
-func TestMovesWithoutARule(t *testing.T) {
-	from, to := newWorld(limited(one, 1), limited(two, 1)), newWorld()
-	from.write(t, one, "a")
-	from.reserve("b", one)
-	move(from, to)
-	to.follow(false, limited(two, 1))
-	to.learn(nil, everything)
-	to.follow(false, limited(one, 1), limited(two, 1))
-	to.learn(nil, everything)
-	to.write(t, one, "b")
+// TestBeginsAnew holds that a rule is another one once its set is gone, or had it no longer, and that nothing is remembered of it.
+func TestBeginsAnew(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		do     func(p *process)
+	}{
+		"Gone": {"The set is.", func(p *process) { p.Assign(nil) }},
+		"GoneWhileNoneRunsIt": {"The set is, before it came to the next engine.", func(p *process) {
+			p.assign(nil)
+			p.from.follow(true)
+			p.Assign(nil)
+		}},
+		"GoneAndOlderRules": {"Rules from before take effect just after.", func(p *process) {
+			p.Assign(nil)
+			p.from.follow(true, limited(one, 1), limited(two, 1))
+		}},
+		"WithoutTheRule": {"The set has it no longer.", func(p *process) {
+			p.assign(p.to)
+			p.to.follow(true, limited(two, 1))
+		}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := newProcess(limited(one, 1), limited(two, 1))
+			p.from.write(t, one, "a")
+			p.from.reserve("b", one)
+			tc.do(p)
+			p.assign(p.to)
+			p.to.follow(false, limited(one, 1), limited(two, 1))
+			if got := p.to.reserve("b", one); got != unknown {
+				t.Errorf("%s Before the inventory is read: %d", tc.reason, got)
+			}
+			p.to.learn(nil, everything)
+			if got := p.to.reserve("b", one); got != granted {
+				t.Errorf("%s Got %d", tc.reason, got)
+			}
+		})
+	}
 }
 
 // TestMovesAfterItResumed holds that what is stored of a pause does not count any more, though the end of the pause could not be stored.
 func TestMovesAfterItResumed(t *testing.T) {
-	from, stored := exhausted(t, limited(one, 1))
+	p := newProcess(limited(one, 1))
+	stored := p.from.exhaust(t, one)
 	asks := func(plan.Rule) (asks, known bool) { return true, true }
-	from.Store(stored, asks, nobody)
-	to := newWorld()
-	move(from, to)
-	to.follow(false, limited(one, 1))
-	to.Store(stored, asks, nobody)
-	to.Learn(stored, asks, everything)
-	if next := to.Store(stored, asks, nobody)[one]; next.Pause != nil || len(next.Counts) > 0 || !next.Answered {
+	p.from.Store(stored, asks, nobody)
+	p.assign(p.to)
+	p.to.follow(false, limited(one, 1))
+	p.to.Learn(stored, asks, everything, p.to.Started())
+	if next := p.to.Store(stored, asks, nobody)[one]; next.Pause != nil || len(next.Counts) > 0 || !next.Answered {
 		t.Errorf("to be stored: %+v", next)
 	}
-	to.write(t, one, "b")
+	p.to.write(t, one, "b")
+}
+
+// TestComesBackFromNone holds that what is stored of a set is kept that is gone for a moment, before its engine goes over to rules without it.
+func TestComesBackFromNone(t *testing.T) {
+	for name, between := range map[string]func(w *world){
+		"AtOnce":       func(*world) {},
+		"AfterItsLast": func(w *world) { w.follow(true, limited(one, 1)) }, // Rules that were about to take effect.
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProcess(limited(one, 1))
+			stored := p.from.exhaust(t, one)
+			p.Assign(nil)
+			between(p.from)
+			p.assign(p.from)
+			if kept := p.from.store(stored, nobody); len(kept) != 1 {
+				t.Errorf("what is stored is dropped: %v", kept)
+			}
+			p.from.follow(false, limited(one, 1))
+			p.from.learn(stored, everything)
+			if got := p.from.reserve("b", one); got != paused {
+				t.Errorf("got %d, want it paused", got)
+			}
+		})
+	}
+}
+
+// TestObservedBeforeItIsKnown holds that a write counts, and is stored, of which the answer comes before it is known what is stored of the rule.
+func TestObservedBeforeItIsKnown(t *testing.T) {
+	rule := limited(one, 3)
+	w := newWorld()
+	w.follow(false, rule)
+	w.learn(nil, everything)
+	w.write(t, one, "a")
+	stored := w.store(nil, nobody)
+	w.learn(stored, everything)
+	w.reserve("b", one)
+	w.follow(false)       // The rule is taken out,
+	w.follow(false, rule) // and put back.
+	w.settle("b", true, one)
+	w.learn(w.store(stored, nobody), everything)
+	if !w.Unsaved() {
+		t.Error("it is not to be stored")
+	}
+	if counts := w.store(stored, nobody)[one].Counts; len(counts) != 1 || len(counts[0].Objects) != 2*len(stored[one].Counts[0].Objects) {
+		t.Errorf("stored %v, want two objects", counts)
+	}
+}
+
+// TestLearnsOfTheSameTime holds that an engine learns nothing from an inventory that it began to read before it ran the set.
+func TestLearnsOfTheSameTime(t *testing.T) {
+	p := newProcess(limited(one, 1))
+	stored := p.from.exhaust(t, one)
+	p.Assign(nil)
+	began := p.to.Started()
+	p.assign(p.to)
+	p.to.follow(false, limited(one, 1))
+	p.to.Learn(nil, noObjects, everything, began)
+	if got := p.to.reserve("b", one); got != unknown {
+		t.Errorf("got %d, want it to wait", got)
+	}
+	p.to.learn(stored, everything)
+	if got := p.to.reserve("b", one); got != paused {
+		t.Errorf("got %d, want it paused", got)
+	}
+}
+
+// TestObservedLate holds that an object counts of which the engine before learns only now that it has written for it.
+func TestObservedLate(t *testing.T) {
+	rule := limited(one, 5)
+	p := newProcess(rule)
+	p.from.reserve("a", one)
+	p.assign(p.to)
+	p.to.follow(false, rule)
+	p.from.settle("a", true, one)
+	p.to.learn(p.to.store(nil, nobody), everything)
+	if got := p.to.store(nil, nobody)[one]; len(got.Counts) != 1 {
+		t.Errorf("stored: %+v", got)
+	}
 }

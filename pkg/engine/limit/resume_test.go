@@ -16,8 +16,14 @@ import (
 func exhausted(t *testing.T, rules ...guard.Limited) (w *world, stored map[plan.Rule]limit.Stored) {
 	t.Helper()
 	w = newWorld(rules...)
-	w.write(t, rules[0].ID, "a")
-	if got := w.reserve("b", rules[0].ID); got != paused {
+	return w, w.exhaust(t, rules[0].ID)
+}
+
+// exhaust has a rule write for as many objects as it may, and returns what is stored.
+func (w *world) exhaust(t *testing.T, rule plan.Rule) (stored map[plan.Rule]limit.Stored) {
+	t.Helper()
+	w.write(t, rule, "a")
+	if got := w.reserve("b", rule); got != paused {
 		t.Fatalf("got %d, want it paused", got)
 	}
 	stored = w.store(nil, nobody)
@@ -25,7 +31,7 @@ func exhausted(t *testing.T, rules ...guard.Limited) (w *world, stored map[plan.
 	if w.Unsaved() || len(stored) != 1 {
 		t.Fatalf("unsaved %v, stored %v", w.Unsaved(), stored)
 	}
-	return w, stored
+	return stored
 }
 
 func everything(plan.Rule) bool { return true }
@@ -283,9 +289,9 @@ func TestAskedByAnObject(t *testing.T) {
 				case i%2 == 0:
 					w.Store(nil, noObjects, nobody) // It is not stored.
 				case asks != nil:
-					w.Learn(stored, asks, everything)
+					w.Learn(stored, asks, everything, w.Started())
 				default:
-					w.Learn(stored, noObjects, nobody)
+					w.Learn(stored, noObjects, nobody, w.Started())
 				}
 			}
 			if pause, paused := w.pauseOf(one); paused != tc.paused || pause.Asked != tc.asked {
@@ -303,7 +309,7 @@ func TestPausesOfOneSecond(t *testing.T) {
 	w.write(t, one, "b")
 	w.reserve("c", one)
 	stored = w.Store(stored, asks, nobody)
-	w.Learn(stored, asks, everything)
+	w.Learn(stored, asks, everything, w.Started())
 	if pause, paused := w.pauseOf(one); !paused || !pause.Asked {
 		t.Errorf("paused %t, asked before %t", paused, pause.Asked)
 	}
@@ -343,9 +349,9 @@ func TestAnswered(t *testing.T) {
 				if stored = w.Store(stored, asks, nobody); !stored[one].Answered {
 					t.Errorf("%s it is not to be taken off: %+v", tc.reason, stored[one])
 				}
-				w.Learn(stored, asks, everything)
+				w.Learn(stored, asks, everything, w.Started())
 			}
-			if w.Learn(stored, silent, everything); w.Store(stored, silent, nobody)[one].Answered {
+			if w.Learn(stored, silent, everything, w.Started()); w.Store(stored, silent, nobody)[one].Answered {
 				t.Errorf("%s it is to be taken off though it is", tc.reason)
 			}
 			if w.Store(stored, asks, nobody)[one].Answered && name != "Again" {

@@ -137,12 +137,11 @@ func (r *rollout) again(now time.Time) {
 // waves is one look at the rollout of a rule, while the guard is locked.
 type waves struct {
 	*state
-	guard *Guard
-	now   time.Time
+	now time.Time
 }
 
 // waves returns one.
-func (g *Guard) waves(s *state) waves { return waves{s, g, g.clock.Now()} }
+func (s *state) waves() waves { return waves{s, s.guard.clock.Now()} }
 
 // mayBegin says why a rule with a rollout may not write for an object. To clean up after one that is gone, or goes, is no part of a wave.
 func (w waves) mayBegin(a *guard.Attempt) error {
@@ -189,7 +188,7 @@ func (w waves) drop(m string) {
 	if len(r.chosen) == 0 { // None is left that was healthy for long enough: the time begins again.
 		r.soaking = time.Time{}
 	}
-	w.guard.save(w.state)
+	w.save()
 }
 
 // wait notes that the rule wants to write for an object that is not chosen.
@@ -232,8 +231,7 @@ func (w waves) looked() bool {
 		w.guard.surveys++
 		r.behind, r.number = false, w.guard.surveys
 		clear(r.seen)
-		watches := w.Watches
-		w.guard.then = append(w.guard.then, func() { w.guard.host.LookAgain(watches) })
+		w.guard.lookAgain(w.Watches)
 		return false
 	case len(r.seen) < r.watched && recently, !w.count(), len(r.seen) < r.watched:
 		return false
@@ -292,7 +290,7 @@ func (w waves) choose() {
 		delete(r.waiting, key)
 	}
 	r.began, r.soaking = w.now, time.Time{}
-	w.guard.save(w.state)
+	w.save()
 	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(keys) })
 }
 
@@ -325,7 +323,7 @@ func (w waves) follow(c check, wants bool) (at time.Time, stopped error) {
 		delete(r.waiting, a.Key)
 	}
 	if soaked && r.soaking.IsZero() {
-		w.guard.save(w.state)
+		w.save()
 	}
 	if !w.looked() {
 		return w.again(r.chosen[m]), nil
@@ -393,14 +391,14 @@ func (w waves) advance() {
 			return
 		case r.soaking.IsZero():
 			r.soaking = w.now
-			w.guard.save(w.state)
+			w.save()
 			w.lookAtSoaking()
 		}
 		if w.now.Before(r.soaking.Add(w.Rollout.Soak)) {
 			return
 		}
 		r.wave++
-		w.guard.save(w.state)
+		w.save()
 		id, wave, objects := w.ID.String(), r.wave, r.objects()
 		w.guard.then = append(w.guard.then, func() { w.guard.log.Info("wave of a rollout is over", "rule", id, "wave", wave, "objects", objects) })
 	}
@@ -424,7 +422,7 @@ func (w waves) stop() error {
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", more))
 	}
-	return w.guard.begin(w.state, v1alpha1.Pause{
+	return w.begin(v1alpha1.Pause{
 		Objects: int64(r.objects()), Of: int64(r.watched), Unhealthy: strings.Join(names, ", "),
 		Limit: w.Rollout.Waves[r.wave].String(), Per: shortly(w.Rollout.Timeout),
 	}, w.now)
@@ -434,14 +432,14 @@ func (w waves) stop() error {
 func (g *Guard) Forget(key guard.Key) {
 	g.mu.Lock()
 	defer g.unlock()
-	for _, s := range g.rules {
+	for _, s := range g.all() {
 		if s.everywhere() || s.Suspended {
 			continue
 		}
 		r := s.rollout
 		delete(r.waiting, key)
 		delete(r.seen, key)
-		w := g.waves(s)
+		w := s.waves()
 		w.drop(r.marks[key])
 		delete(r.marks, key)
 		if s.may() == nil && w.looked() {
@@ -486,7 +484,7 @@ func (g *Guard) Rollouts() map[plan.Rule]v1alpha1.Rollout {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := map[plan.Rule]v1alpha1.Rollout{}
-	for id, s := range g.rules {
+	for id, s := range g.all() {
 		if one := s.storable(); one != nil {
 			one.Marks, one.Unsure = "", ""
 			out[id] = *one

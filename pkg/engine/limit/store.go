@@ -11,7 +11,7 @@ import (
 func (g *Guard) Unsaved() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, s := range g.rules {
+	for _, s := range g.all() {
 		if s.saving != saved {
 			return true
 		}
@@ -30,15 +30,17 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, asks Asks, gone func(plan.Rul
 	defer g.unlock()
 	out := map[plan.Rule]Stored{}
 	for id, one := range stored {
-		if s := g.rules[id]; s != nil && !s.known || s == nil && !g.sets[id.OfSet()] && !gone(id) {
+		set := id.OfSet()
+		s, without := g.of(id), g.has(set) && g.sets[set]
+		if s != nil && !s.known || s == nil && !without && !gone(id) {
 			out[id] = one
 		}
 	}
-	for id, s := range g.rules {
+	for id, s := range g.all() {
 		if asks, known := asks(id); known {
-			g.hear(s, stored[id].Pause, asks)
+			s.hear(stored[id].Pause, asks)
 		}
-		if s.saving != saved {
+		if s.known && s.saving != saved {
 			s.saving = beingSaved
 			s.window.expire(g.clock.Now().Add(-s.Limits.Per))
 			s.stored, s.rolled = s.window.counts(&s.Limited, mostCounted), s.storable()
@@ -50,12 +52,13 @@ func (g *Guard) Store(stored map[plan.Rule]Stored, asks Asks, gone func(plan.Rul
 	return out
 }
 
-// Learn takes what is stored now, of the sets that could be read: what [Guard.Store] has last returned, or more.
-func (g *Guard) Learn(stored map[plan.Rule]Stored, asks Asks, read func(set plan.Rule) bool) {
+// Learn takes what is stored now, of the sets that could be read: what [Guard.Store] has last returned, or more. Started is what [Limits.Started] was before
+// that was read: of a rule that the engine runs since, it may not be in it.
+func (g *Guard) Learn(stored map[plan.Rule]Stored, asks Asks, read func(set plan.Rule) bool, started int) {
 	g.mu.Lock()
 	defer g.unlock()
-	for id, s := range g.rules {
-		if !read(id.OfSet()) {
+	for id, s := range g.all() {
+		if !read(id.OfSet()) || s.started > started {
 			continue
 		}
 		s.window.stored()
@@ -64,54 +67,39 @@ func (g *Guard) Learn(stored map[plan.Rule]Stored, asks Asks, read func(set plan
 		}
 		if !s.known {
 			s.known = true
-			g.adopt(s, stored[id])
+			if s.adopt(stored[id]); s.saving == unsaved {
+				s.save() // Nothing of it was stored while it was not known.
+			}
 		}
 		asks, _ := asks(id) // A set that has no object asks in its document alone.
-		g.hear(s, stored[id].Pause, asks)
+		s.hear(stored[id].Pause, asks)
 	}
 	g.free()
 }
 
-// adopt takes over what an earlier process has stored, or what was moved here, unless the rule is another one now. The window is empty, but for what was
-// under way when the set of the rule came back.
-func (g *Guard) adopt(s *state, stored Stored) {
-	own := func(all []v1alpha1.Count) []v1alpha1.Count {
-		return slices.DeleteFunc(slices.Clone(all), func(c v1alpha1.Count) bool { return c.Digest != s.Digest })
-	}
-	now, known := g.clock.Now(), newWindow()
-	s.stored = own(stored.Counts)
-	known.restore(s.stored, now)
-	counts := s.stored
-	moved, fresh := g.moved[s.ID]
-	if fresh {
-		delete(g.moved, s.ID)
-		counts, stored, s.answered = own(moved.Counts), moved, moved.Answered
-		g.save(s)
-	}
-	s.window.restore(counts, now)
-	for m, e := range s.window.written {
-		if known.written[m].at.Before(e.at) {
-			s.window.unstored++
-		}
-	}
+// adopt takes over what an earlier process has stored, unless the rule is another one now. The window may have writes that were under way when a rule
+// was taken out of its set that is back now.
+func (s *state) adopt(stored Stored) {
+	now := s.guard.clock.Now()
+	s.stored = slices.DeleteFunc(slices.Clone(stored.Counts), func(c v1alpha1.Count) bool { return c.Digest != s.Digest })
+	s.window.restore(s.stored, now)
 	switch r := stored.Rollout; {
 	case r == nil || s.Rollout == nil:
 	case r.Digest != s.Digest:
-		g.save(s) // It is to be stored no longer.
+		s.save() // It is to be stored no longer.
 	default:
 		s.rolled, s.rollout = r, newRollout()
 		s.rollout.restore(r, now)
 	}
 	if !s.everywhere() {
-		watches := s.Watches
-		g.then = append(g.then, func() { g.host.LookAgain(watches) }) // Also those that were looked at before.
+		s.guard.lookAgain(s.Watches) // Also those that were looked at before.
 	}
 	switch {
 	case stored.Pause == nil:
 	case stored.Pause.Digest != s.Digest:
 		s.answered = s.asks
-		g.save(s) // It is to be stored no longer.
+		s.save() // It is to be stored no longer.
 	default:
-		s.pause, s.fresh, s.last = stored.Pause, fresh, stored.Pause.Since.Time
+		s.pause, s.last = stored.Pause, stored.Pause.Since.Time
 	}
 }

@@ -109,14 +109,6 @@ func (w *window) settle(object types.UID, effective bool, now time.Time, per tim
 	w.written[m] = e
 }
 
-// end has what is under way count as written.
-func (w *window) end(now time.Time) {
-	for m, sent := range w.underWay {
-		w.written[m] = entry{at: now, watched: sent.watched}
-	}
-	clear(w.underWay)
-}
-
 // base is the most objects that there were, as far as the window knows.
 func (w *window) base() int {
 	most := w.watched
@@ -159,7 +151,7 @@ func (w *window) stored() {
 	w.storing = 0
 }
 
-// restore adds objects that an earlier process, or another engine, has written for.
+// restore adds objects that an earlier process has written for.
 func (w *window) restore(all []v1alpha1.Count, now time.Time) {
 	for _, c := range all {
 		at := c.At.Time
@@ -167,7 +159,9 @@ func (w *window) restore(all []v1alpha1.Count, now time.Time) {
 			at = now
 		}
 		for i := 0; i+markLength <= len(c.Objects); i += markLength {
-			w.written[c.Objects[i:i+markLength]] = entry{at: at, stored: at}
+			if m := c.Objects[i : i+markLength]; !w.written[m].at.After(at) {
+				w.written[m] = entry{at: at, stored: at}
+			}
 		}
 	}
 }
