@@ -242,8 +242,8 @@ const mostBehind = 2 * time.Second
 const longestAttempt = time.Minute
 
 // byThePresent holds that a run is only made for a Deployment that is there, that a child is only made for a Deployment that wants one and is
-// held by a finalizer, and only deleted where its Deployment wants none: when the request is carried out, or at a moment since it was sent, or
-// before.
+// held by a finalizer, and only deleted where its Deployment wants none: at some moment from [mostBehind] before the request was sent until the API
+// server carried it out.
 func (o *oracle) byThePresent() {
 	parents := o.parents()
 	o.runsByThePresent(parents)
@@ -283,8 +283,8 @@ func (o *oracle) runsByThePresent(parents map[types.UID]*parent) {
 	}
 }
 
-// heldUntilClean holds that the finalizer of a Deployment that is being deleted is only taken off when it has no child: then, or at a moment
-// since the request was sent, or before. When the rules have just been replaced, the clean-up after them may come in any order.
+// heldUntilClean holds that the finalizer of a Deployment that is being deleted is only taken off when it has no child, at some moment from
+// [mostBehind] before the request was sent until the API server carried it out. When the rules have just been replaced, the clean-up after them may come in any order.
 func (o *oracle) heldUntilClean() {
 	held, children, owner := map[types.UID]bool{}, map[string]time.Time{}, map[string]types.UID{}
 	ruled, replaced, heard := true, time.Time{}, newNews()

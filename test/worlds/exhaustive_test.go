@@ -13,11 +13,11 @@ import (
 
 var depth = flag.Int("depth", 0, "of how many choices, which request or event is next, TestExhaustive tries all")
 
-// smallest are plans of two objects and a child. Each begins with a minute in which the replicas come to work, in one order.
+// smallest are plans of one or two Deployments. Each begins with a minute in which the replicas come to work, in one order.
 var smallest = []plan{
-	{replicas: 1, steps: []step{{scale, 0, "a", time.Minute, 0, nil}, {create, 1, "a", 0, 0, nil}, {remove, 0, "a", 0, 0, nil}}},
-	{replicas: 1, steps: []step{{create, 1, "a", time.Minute, 0, nil}, {relabel, 3, "a", 0, 2, nil}, {relabel, 0, "a", 0, 0, nil}, {create, 1, "b", 0, 0, nil}}},
-	{replicas: 2, steps: []step{{create, 1, "a", time.Minute, 0, nil}, {scale, 3, "a", 0, 1, nil}, {restart, 0, "a", 0, 0, nil}, {remove, 0, "a", 0, 0, nil}}},
+	{replicas: 1, steps: []step{{deed: scale, name: "a", then: time.Minute}, {deed: create, value: 1, name: "a"}, {deed: remove, name: "a"}}},
+	{replicas: 1, steps: []step{{deed: create, value: 1, name: "a", then: time.Minute}, {deed: relabel, value: 3, name: "a", requests: 2}, {deed: relabel, name: "a"}, {deed: create, value: 1, name: "b"}}},
+	{replicas: 2, steps: []step{{deed: create, value: 1, name: "a", then: time.Minute}, {deed: scale, value: 3, name: "a", requests: 1}, {deed: restart, name: "a"}, {deed: remove, name: "a"}}},
 }
 
 // TestExhaustive lives the worlds of the smallest plans in all orders of the first requests and events of watches, as

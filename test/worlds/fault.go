@@ -17,7 +17,7 @@ import (
 // Fault is what happens to a request, "" for nothing.
 type Fault string
 
-// The faults of requests that are no watches.
+// The faults of any request.
 const (
 	LostRequest Fault = "lost request" // the API server never gets it
 	LostAnswer  Fault = "lost answer"  // it has carried it out

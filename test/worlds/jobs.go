@@ -144,7 +144,7 @@ type jobPod struct {
 }
 
 // judgeJobs holds that each Pod that ends is counted once and for ever, whatever comes between the three writes that count it. And no Pod is made
-// too many: by what was so when the request was carried out, or at a moment since it was sent, or before.
+// too many, by what was so at some moment from [mostBehind] before the request was sent until the API server carried it out.
 func judgeJobs(o *oracle) {
 	all := registry{jobs: map[types.UID]*job{}, named: map[string]*job{}, pods: map[string]*jobPod{}}
 	for _, r := range o.all {

@@ -19,6 +19,11 @@ import (
 
 // network carries the requests of replicas to the API server one at a time, each when nothing else moves. Which of those that are on their
 // way is next, it draws, or a record says. It is for the first goroutine of a bubble.
+//
+//	line.RoundTrip queues an errand -> serve -> next picks one -> carry decides on its fault -> arrive has the API server do it, and the history
+//	notes it -> deliver gives the client the answer
+//
+// Requests of users go to the API server at once.
 type network struct {
 	server  *apiserver.Server
 	stored  *storage.World

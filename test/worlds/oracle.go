@@ -182,7 +182,7 @@ func (o *oracle) oneLeader() {
 	}
 }
 
-// leased holds what a lease is for. Nobody writes one that another process has written less than its duration ago. And a replica changes
+// leased holds what a lease is for. No replica writes one while another process holds it. And a replica changes
 // nothing after the renew deadline of what it has written last there, nor once it has let go. A program cannot know of a belated request.
 func (o *oracle) leased() {
 	var last *request

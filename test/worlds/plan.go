@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// plan is all that happens in a world but for what the program does.
+// plan is all that is drawn for a world. What the program does is not, nor what users do each minute whatever the plan is.
 type plan struct {
 	seed         uint64
 	replicas     int
-	inCluster    bool // the rules are a set object, and not a file
+	inCluster    bool // the rules are set objects, and not files
 	steps        []step
 	disturbances []disturbance
 	order        *order // in which requests and events come, nil for one by lot
@@ -21,10 +21,10 @@ type plan struct {
 // step is what happens next, and how long it takes until the step after it.
 type step struct {
 	deed
-	value    int
+	value    int // of 0 to 11; each deed makes its own choice of it
 	name     string
 	then     time.Duration
-	requests int           // if it is not 0, the step after it comes when so many requests have been carried
+	requests int           // if it is not 0, the step after it comes when so many requests have been carried, or a second later
 	troubles []disturbance // of the next requests, where the deed is trouble
 }
 

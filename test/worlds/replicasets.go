@@ -133,8 +133,8 @@ func (s *replicaSet) bounds(from, to time.Time) (least, most int) {
 	return least, most
 }
 
-// judgeReplicaSets holds that no Pod is made too many, and none deleted too many: by what was so when the request was carried out, or at a moment
-// since it was sent, or before.
+// judgeReplicaSets holds that no Pod is made too many, and none deleted too many, by what was so at some moment from [mostBehind] before the request
+// was sent until the API server carried it out.
 func judgeReplicaSets(o *oracle) {
 	all := ledger{sets: map[types.UID]*replicaSet{}, named: map[string]*replicaSet{}, owned: map[string]*replicaSet{}}
 	for _, r := range o.all {

@@ -15,21 +15,21 @@ var swept = []struct {
 	workload string
 	plan
 }{
-	{"children", plan{replicas: 1, steps: []step{{create, 1, "a", time.Minute, 0, nil}, {remove, 0, "a", time.Minute, 0, nil}}}},
-	{"jobs", plan{replicas: 1, steps: []step{{create, 5, "a", time.Second, 0, nil}, {succeed, 0, "a", 0, 0, nil}, {fail, 1, "a", 20 * time.Second, 0, nil}, {kill, 0, "a", 0, 0, nil}}}},
-	{"replicasets", plan{replicas: 1, steps: []step{{create, 3, "a", time.Second, 0, nil}, {scale, 1, "a", 0, 0, nil}, {kill, 0, "a", time.Second, 0, nil}, {bare, 0, "a", 0, 0, nil}}}},
-	{"children", plan{replicas: 1, steps: []step{{create, 1, "a", 0, 0, nil}, {create, 3, "b", time.Minute, 0, nil}, {scale, 0, "a", 0, 0, nil}, {spoil, 3, "b", time.Second, 0, nil}, {spoil, 0, "a", 0, 0, nil}}}},
-	{"children", plan{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0, nil}, {relabel, 3, "a", time.Minute, 0, nil}, {scale, 3, "a", time.Second, 0, nil}, {relabel, 0, "a", 0, 0, nil}}}},
-	{"children", plan{replicas: 1, steps: []step{{create, 2, "a", 10 * time.Millisecond, 0, nil}, {remove, 0, "a", 0, 0, nil}, {create, 1, "a", time.Second, 0, nil}, {remove, 0, "a", time.Minute, 0, nil}, {create, 0, "a", 0, 0, nil}}}},
-	{"children", plan{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0, nil}, {restart, 0, "a", 0, 0, nil}, {relabel, 3, "a", 0, 0, nil}, {remove, 0, "a", 0, 0, nil}}}},
-	{"children", plan{replicas: 3, steps: []step{{create, 1, "a", time.Minute, 0, nil}, {remove, 0, "a", time.Minute, 0, nil}, {create, 1, "a", 0, 0, nil}}}},
-	{"children", plan{replicas: 1, steps: []step{{create, 1, "a", time.Second, 0, nil}, {compact, 0, "a", 0, 0, nil}, {relabel, 3, "a", 0, 0, nil}, {compact, 0, "a", time.Second, 0, nil}, {relabel, 1, "a", 0, 0, nil}}}},
-	{"children", plan{replicas: 3, steps: []step{{create, 1, "a", time.Second, 0, nil}, {relabel, 3, "a", 0, 0, nil}, {restart, 1, "a", time.Second, 0, nil}, {remove, 0, "a", 0, 0, nil}, {create, 1, "b", 0, 0, nil}}}},
-	{"jobs", plan{replicas: 3, steps: []step{{create, 4, "a", time.Second, 0, nil}, {fail, 0, "a", 0, 0, nil}, {restart, 0, "a", time.Second, 0, nil}, {succeed, 0, "a", 0, 0, nil}}}},
-	{"replicasets", plan{replicas: 3, steps: []step{{create, 3, "a", 0, 0, nil}, {restart, 0, "a", time.Second, 0, nil}, {kill, 1, "a", 0, 0, nil}, {scale, 4, "a", 0, 0, nil}}}},
-	{"rollouts", plan{replicas: 1, steps: []step{{create, 0, "a", 0, 0, nil}, {create, 1, "a", 0, 0, nil}, {create, 2, "a", 0, 0, nil}, {create, 3, "a", time.Second, 0, nil}, {remove, 0, "a", 0, 0, nil}}}},
-	{"limits", plan{replicas: 1, steps: []step{{create, 0, "a", 0, 0, nil}, {create, 1, "a", 0, 0, nil}, {create, 2, "a", 0, 0, nil}, {create, 3, "a", time.Minute, 0, nil}, {replace, 2, "a", 0, 0, nil}}}},
-	{"rollouts", plan{replicas: 3, steps: []step{{create, 0, "a", 0, 0, nil}, {create, 1, "a", 0, 0, nil}, {create, 2, "a", 0, 0, nil}, {create, 3, "a", time.Second, 0, nil}, {restart, 0, "a", time.Minute, 0, nil}, {sicken, 1, "a", 0, 0, nil}}}},
+	{"children", plan{replicas: 1, steps: []step{{deed: create, value: 1, name: "a", then: time.Minute}, {deed: remove, name: "a", then: time.Minute}}}},
+	{"jobs", plan{replicas: 1, steps: []step{{deed: create, value: 5, name: "a", then: time.Second}, {deed: succeed, name: "a"}, {deed: fail, value: 1, name: "a", then: 20 * time.Second}, {deed: kill, name: "a"}}}},
+	{"replicasets", plan{replicas: 1, steps: []step{{deed: create, value: 3, name: "a", then: time.Second}, {deed: scale, value: 1, name: "a"}, {deed: kill, name: "a", then: time.Second}, {deed: bare, name: "a"}}}},
+	{"children", plan{replicas: 1, steps: []step{{deed: create, value: 1, name: "a"}, {deed: create, value: 3, name: "b", then: time.Minute}, {deed: scale, name: "a"}, {deed: spoil, value: 3, name: "b", then: time.Second}, {deed: spoil, name: "a"}}}},
+	{"children", plan{replicas: 1, steps: []step{{deed: create, value: 1, name: "a", then: time.Second}, {deed: relabel, value: 3, name: "a", then: time.Minute}, {deed: scale, value: 3, name: "a", then: time.Second}, {deed: relabel, name: "a"}}}},
+	{"children", plan{replicas: 1, steps: []step{{deed: create, value: 2, name: "a", then: 10 * time.Millisecond}, {deed: remove, name: "a"}, {deed: create, value: 1, name: "a", then: time.Second}, {deed: remove, name: "a", then: time.Minute}, {deed: create, name: "a"}}}},
+	{"children", plan{replicas: 1, steps: []step{{deed: create, value: 1, name: "a", then: time.Second}, {deed: restart, name: "a"}, {deed: relabel, value: 3, name: "a"}, {deed: remove, name: "a"}}}},
+	{"children", plan{replicas: 3, steps: []step{{deed: create, value: 1, name: "a", then: time.Minute}, {deed: remove, name: "a", then: time.Minute}, {deed: create, value: 1, name: "a"}}}},
+	{"children", plan{replicas: 1, steps: []step{{deed: create, value: 1, name: "a", then: time.Second}, {deed: compact, name: "a"}, {deed: relabel, value: 3, name: "a"}, {deed: compact, name: "a", then: time.Second}, {deed: relabel, value: 1, name: "a"}}}},
+	{"children", plan{replicas: 3, steps: []step{{deed: create, value: 1, name: "a", then: time.Second}, {deed: relabel, value: 3, name: "a"}, {deed: restart, value: 1, name: "a", then: time.Second}, {deed: remove, name: "a"}, {deed: create, value: 1, name: "b"}}}},
+	{"jobs", plan{replicas: 3, steps: []step{{deed: create, value: 4, name: "a", then: time.Second}, {deed: fail, name: "a"}, {deed: restart, name: "a", then: time.Second}, {deed: succeed, name: "a"}}}},
+	{"replicasets", plan{replicas: 3, steps: []step{{deed: create, value: 3, name: "a"}, {deed: restart, name: "a", then: time.Second}, {deed: kill, value: 1, name: "a"}, {deed: scale, value: 4, name: "a"}}}},
+	{"rollouts", plan{replicas: 1, steps: []step{{deed: create, name: "a"}, {deed: create, value: 1, name: "a"}, {deed: create, value: 2, name: "a"}, {deed: create, value: 3, name: "a", then: time.Second}, {deed: remove, name: "a"}}}},
+	{"limits", plan{replicas: 1, steps: []step{{deed: create, name: "a"}, {deed: create, value: 1, name: "a"}, {deed: create, value: 2, name: "a"}, {deed: create, value: 3, name: "a", then: time.Minute}, {deed: replace, value: 2, name: "a"}}}},
+	{"rollouts", plan{replicas: 3, steps: []step{{deed: create, name: "a"}, {deed: create, value: 1, name: "a"}, {deed: create, value: 2, name: "a"}, {deed: create, value: 3, name: "a", then: time.Second}, {deed: restart, name: "a", then: time.Minute}, {deed: sicken, value: 1, name: "a"}}}},
 }
 
 // TestCrashSweep kills a process at each of its requests, before the API server has it and before the process has the answer: of the processes

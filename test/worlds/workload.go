@@ -22,9 +22,9 @@ type workload struct {
 	resources []schema.GroupVersionResource // that the rules are about
 	// definitions are those of the custom resources that the API server has besides.
 	definitions []*apiextensionsv1.CustomResourceDefinition
-	// setOf is the name of the set object of which a write is, empty where that cannot be told, nil where there is one; tenants says that the rules
-	// are always in set objects.
-	setOf   func(r *request) string
+	// setOf names the set object that made a write, and returns "" if the oracle cannot tell. It is nil if there is only one.
+	setOf func(r *request) string
+	// tenants says that the rules are in set objects in all drawn plans.
 	tenants bool
 	// pauses says that rules may have paused in the end, or not.
 	pauses bool
@@ -34,7 +34,7 @@ type workload struct {
 	do    func(ctx context.Context, w *World, s step) error
 	// tend does what has to be done each minute from then on, nil for nothing.
 	tend func(ctx context.Context, w *World) error
-	// look adds to what users see of the world an object, by its uid and name all that were looked at before.
+	// look adds an object to what users see of the world. Names has the names of all objects, by their uids.
 	look func(seen map[string]any, resource string, object *unstructured.Unstructured, names map[types.UID]string)
 	// judge looks for what is promised of these rules.
 	judge func(o *oracle)

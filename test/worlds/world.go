@@ -87,7 +87,7 @@ const (
 	longestBackOff = 5 * time.Minute
 )
 
-// settle lets the world be for a while, but for what has to be done in it each minute: for longer than a back-off since a request went wrong.
+// settle lets some time go by, in which users do each minute what has to be done. It goes on for longer than a back-off since a request went wrong.
 func (w *World) settle(ctx context.Context, left time.Duration) error {
 	for ; left > 0; left -= time.Minute {
 		since := len(w.history.all)
