@@ -87,7 +87,7 @@ func (c *core) handedOver(all *rules.Set) *rules.Set {
 	return all.Only(func(rule *rules.Rule) bool { return c.handovers[keyOf(rule.ID)] == nil })
 }
 
-// assignLimits has the limits of sets go where their rules do, of those that are wanted, and of those that are handed over. The lock is held.
+// assignLimits has the limits of sets follow the tenants that run them. Those of a set that is handed over, or has no tenant, wait. The lock is held.
 func (c *core) assignLimits(wanted map[source.Key]types.NamespacedName) {
 	runs := map[plan.Rule]*engine.Engine{}
 	for set := range wanted {

@@ -378,7 +378,7 @@ func (s *state) mayCount(object types.UID) error {
 	case full() && s.Limits.Percent > 0 && !s.all:
 		return ErrUncounted
 	case full():
-		return s.begin(s.full(), now)
+		return s.begin(s.limitPause(), now)
 	case s.guard.stores && s.window.unstored+pending >= s.mayBeUnstored():
 		if pending == 0 && s.saving == saved {
 			s.save() // Nothing does so that is under way, where the limit has shrunk. What could not be stored is tried again later.
@@ -403,8 +403,8 @@ func (s *state) count(now time.Time) {
 	s.most = s.Limits.Of(s.window.base())
 }
 
-// full is the pause of a rule that would pass its limit.
-func (s *state) full() v1alpha1.Pause {
+// limitPause is the pause of a rule that would pass its limit.
+func (s *state) limitPause() v1alpha1.Pause {
 	if s.Limits.Percent == 0 {
 		s.window.watched, _ = s.guard.host.Watched(s.Watches)
 	}
