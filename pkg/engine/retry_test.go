@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,25 +148,22 @@ func TestBackOffIsOfTheObject(t *testing.T) {
 		"UnansweredAndBusy":  {"The API server is busy after an outage.", nil, unreached, busy},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, s, refusals := newCluster(), &shelf{fails: tc.unrecorded}, 4
+			c, s := newCluster(), &shelf{fails: tc.unrecorded}
+			var requests atomic.Int32
 			c.put(t, parent)
 			c.answer = func(plan.Operation) *write.Result { return tc.unanswered }
 			runWith(t, c, s.house(false), families(t, holder), func(t *testing.T, _ *engine.Engine) {
 				pass(20 * time.Minute)
 				c.locked(func() {
 					c.answer = func(o plan.Operation) *write.Result {
-						if refusals--; refusals >= 0 {
+						if requests.Add(1) <= 4 {
 							return tc.refused(o)
 						}
 						return nil
 					}
 				})
 				s.failing(nil)
-				asked := func() (asked bool) {
-					c.locked(func() { asked = refusals < 4 })
-					return asked
-				}
-				for deadline := time.Now().Add(10 * time.Minute); !asked() && time.Now().Before(deadline); {
+				for deadline := time.Now().Add(10 * time.Minute); requests.Load() == 0 && time.Now().Before(deadline); {
 					pass(time.Second)
 				}
 				pass(5 * time.Second)
