@@ -98,7 +98,7 @@ func (c *core) assignLimits(wanted map[source.Key]types.NamespacedName) {
 			runs[ruleOf(set)] = nil
 		}
 	}
-	engine.AssignLimits(c.limits, runs)
+	c.shared.Assign(runs)
 }
 
 // over reports whether the tenant before writes nothing for the set any more, and the caches

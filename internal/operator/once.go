@@ -133,7 +133,7 @@ func (o *Operator) settle(ctx context.Context, account types.NamespacedName, all
 			runs[ruleOf(key)] = t.engine
 		}
 	}
-	engine.AssignLimits(o.limits, runs)
+	o.shared.Assign(runs)
 	if err := t.admit(ctx, set); err != nil {
 		out.Refused = fmt.Errorf("acting as %s: %w", accountName(account), err)
 		t.close()

@@ -25,10 +25,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/dryrun"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/live"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
@@ -81,7 +79,6 @@ type Operator struct {
 	notifier  *notifier
 	dryRun    *dryrun.DryRun   // what would be stored; nil where it is
 	caches    *informer.Shared // of all tenants
-	made      *conflict.Made   // by the rules of all tenants
 	pace      *rate.Limiter    // of the looks at their accounts
 	learned   learned
 	ended     bool // Run has; guarded by mu
@@ -92,8 +89,8 @@ type core struct {
 	options Options
 	client  dynamic.Interface // as the process, for set objects
 	state
-	limits    *limit.Limits // of the rules of all tenants
-	revisions atomic.Uint64 // counts what may have another status told
+	shared    *engine.Shared // by the engines of all tenants
+	revisions atomic.Uint64  // counts what may have another status told
 	statuses  *setstatus.Writer
 	deletions chan struct{} // has a value when finalizers may have to be removed
 }
@@ -109,8 +106,8 @@ func New(options Options) (*Operator, error) {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
 	o := &Operator{
-		core:   core{options: options, client: process, state: newState(), limits: limit.NewLimits(), deletions: make(chan struct{}, 1)},
-		caches: informer.NewShared(), made: conflict.NewMade(), pace: access.NewPace(),
+		core:   core{options: options, client: process, state: newState(), shared: engine.NewShared(options.Clock), deletions: make(chan struct{}, 1)},
+		caches: informer.NewShared(), pace: access.NewPace(),
 	}
 	if o.leftovers, err = newLeftovers(&o.core, o.release); err != nil {
 		return nil, err

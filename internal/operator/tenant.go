@@ -169,7 +169,7 @@ func (o *Operator) engineOptions(t *tenant) (engine.Options, error) {
 			return t.informers
 		},
 		Live: reader, Observer: observer{t.tally, t, notifier, o.options.Observers},
-		Log: t.log, Clock: o.options.Clock, Pace: engine.Pace{Elected: o.options.Fence != nil, Made: o.made, Limits: o.limits, Workers: o.options.Settings.Workers, CacheSyncTimeout: o.options.Settings.CacheSyncTimeout},
+		Log: t.log, Clock: o.options.Clock, Pace: engine.Pace{Elected: o.options.Fence != nil, Shared: o.shared, Workers: o.options.Settings.Workers, CacheSyncTimeout: o.options.Settings.CacheSyncTimeout},
 		Detail: engine.Detail{Explain: o.options.Explain},
 	}
 	options.Limiter, _ = as.RateLimiter.(*client.Limiter)

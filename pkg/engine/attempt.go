@@ -42,20 +42,27 @@ var (
 type attempt struct {
 	guard.Attempt
 	*core
-	now    *active
-	checks guard.Checks
-	record *record
-	// known is what was known to have no effect before.
-	known    plan.Marks
+	now      *active
+	checks   guard.Checks
+	record   *record
 	verifier *verifier
 	// unsure says that a cache that may have the object is not complete, or is behind, and unselected that it was read live, as no
 	// cache has it.
 	unsure, unselected bool
+	progress
+	outcome guard.Outcome
+}
+
+// progress is how far a plan has been carried out.
+type progress struct {
+	// known is what was known to have no effect before.
+	known plan.Marks
 	// written are the objects that were written, by what the snapshot said of them.
 	written map[plan.Object]target
+	// named are the names that objects got where the API server would choose one.
+	named map[string]bool
 	// pending is what was admitted, and has no answer yet.
 	pending []sending
-	outcome guard.Outcome
 }
 
 // carryOut sends the operations of the plan in order. A failed operation stops the later actions of its rules; other rules go
@@ -64,8 +71,8 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	record := a.record
 	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]int{}, Untold: map[plan.Rule]int{}}
 	a.Unheld = slices.DeleteFunc(slices.Clone(a.Plan.Unheld), func(rule plan.Rule) bool { return slices.Contains(record.simulated, rule) })
-	a.written, record.refusals.now = map[plan.Object]target{}, nil
-	a.known, record.ineffective = record.ineffective, a.Plan.Suppressed
+	a.progress = progress{known: record.ineffective, written: map[plan.Object]target{}, named: map[string]bool{}}
+	record.refusals.now, record.ineffective = nil, a.Plan.Suppressed
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
 	// times only.
 	batch := map[plan.Rule]int{}
@@ -193,20 +200,27 @@ func (a *attempt) prepare(out *sending) {
 	if latest, written := a.written[o.Target]; written {
 		o.Target.UID, o.Target.ResourceVersion = latest.UID, latest.ResourceVersion
 	}
-	if out.prefix = naming.Prefix(*o); out.prefix == "" {
+	if out.request = naming.RequestOf(a.UID, *o); out.request.Prefix == "" {
 		return
 	}
 	var name string
 	var there map[string]any
-	// A name that the plan was decided by was made, and has been counted. Another one that was sent before may have been.
-	for name = a.record.names.Take(out.prefix, *o); name != ""; name = a.record.names.Take(out.prefix, *o) {
-		if there = a.cached(a.now, naming.With(*o, name).Target); there == nil || !a.verifier.asked.showed(uidOf(there)) {
+	for _, sent := range a.options.Shared.names.Names(out.request) {
+		if a.named[sent] { // by another operation of the plan
+			continue
+		}
+		there = a.cached(a.now, naming.With(*o, sent).Target)
+		if there == nil || !a.verifier.asked.showed(uidOf(there)) { // It may have been made, or may be yet.
+			name = sent
 			break
 		}
+		a.options.Shared.names.Remove(out.request, sent) // The plan was decided by it, so it has been counted.
 	}
 	if out.resent = name != "" && there == nil; name == "" {
-		name, there = a.options.Name(a.Key, out.prefix), nil
+		name, there = a.options.Name(a.Key, out.request.Prefix), nil
 	}
+	a.named[name] = true
+	a.options.Shared.names.Add(out.request, name)
 	*o = naming.With(*o, name)
 	if there != nil {
 		// All caches have to show it first: it is not known whether the rules ask for it, and nothing keeps them from making
@@ -411,7 +425,7 @@ func (a *attempt) fail(sent sending, result write.Result, effective bool) {
 	a.Stopped = a.Stopped || outdates(class, effective)
 	a.Leave(sent.Operation, goesOn(a.outcome.Failures, sent.Rules[0], class))
 	a.separate(sent.Operation, cause == guard.Hopeless)
-	a.record.refusals.note(sent.Operation, cause, failureOf(sent.Operation, sent.prefix, sent.existingEvent, result.Err, a.Mask))
+	a.record.refusals.note(sent.Operation, cause, failureOf(sent.Operation, sent.request.Prefix, sent.existingEvent, result.Err, a.Mask))
 	if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
 		a.outcome.State = guard.Waiting
 	}
@@ -426,6 +440,7 @@ func outdates(class write.Class, effective bool) bool {
 // readBack finds out by reading what became of a write of which that is not known: it may have happened. The caches have to
 // show what is there now. It reports whether the write has changed something, as far as can be found out.
 func (a *attempt) readBack(ctx context.Context, sent sending, result write.Result) (found write.Result, effective bool) {
+	object := sent.Target
 	if result.Class != write.Ambiguous {
 		strangers := result.Class == write.Taken && result.Object != nil
 		if strangers && sent.resent && isOurs(sent.Operation, a.UID, result.Object) {
@@ -434,13 +449,12 @@ func (a *attempt) readBack(ctx context.Context, sent sending, result write.Resul
 		switch {
 		case sent.resent && result.Class.Failed() && !strangers:
 			// What was sent first may have made it, or may do so yet: this answer tells nothing of that.
-			a.record.names.Keep(sent.prefix, sent.Operation)
-		case sent.prefix != "" && result.Class == write.Written && result.Echo == nil:
-			a.record.names.Keep(sent.prefix, sent.Operation) // Nothing keeps the rules from wanting it again.
+		case result.Class == write.Written && result.Echo == nil: // Nothing keeps the rules from wanting it again.
+		default:
+			a.options.Shared.names.Remove(sent.request, object.Name)
 		}
 		return result, result.Class == write.Written
 	}
-	object := sent.Target
 	live, err := a.live.Get(ctx, object.GVR, object.Namespace, object.Name)
 	effective = err != nil || uidOf(live) != object.UID || versionOf(live) != object.ResourceVersion
 	if err != nil {
@@ -448,11 +462,9 @@ func (a *attempt) readBack(ctx context.Context, sent sending, result write.Resul
 	} else if sent.Landed(live) {
 		result.Class, result.Err = write.Written, nil
 	}
-	switch {
-	case err == nil && (object.UID != "" || live != nil):
+	if err == nil && (object.UID != "" || live != nil) { // Otherwise it may still be made, so no other name is tried.
 		show(&result, object, live)
-	case sent.prefix != "":
-		a.record.names.Keep(sent.prefix, sent.Operation) // It may still be made, so no other name is tried.
+		a.options.Shared.names.Remove(sent.request, object.Name)
 	}
 	return result, effective
 }

@@ -52,8 +52,9 @@ func New(options Options) *Engine {
 	if options.Name == nil {
 		options.Name = func(_ Key, prefix string) string { return naming.Random(prefix) }
 	}
-	if options.Made == nil {
-		options.Made = conflict.NewMade()
+	if options.Shared == nil {
+		options.Shared = NewShared(options.Clock)
+		options.Shared.limits = nil // of this one alone
 	}
 	pool := workers.New(options.Workers)
 	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: memory{records: map[Key]*record{}}}
@@ -165,14 +166,14 @@ func (e *Engine) Tidy() {
 // first.
 func (e *Engine) Due() []Due { return e.timers.all() }
 
-// AssignLimits says which engine runs each set from now on, before that one is given the rules: nil while none may write for it. The limits are those of
-// all engines. What is known of other sets is forgotten.
-func AssignLimits(limits *limit.Limits, runs map[plan.Rule]*Engine) {
+// Assign says which engine runs each set from now on, before that one is given the rules: nil while none may write for it. The limits of other
+// sets are forgotten.
+func (s *Shared) Assign(runs map[plan.Rule]*Engine) {
 	by := make(map[plan.Rule]*limit.Guard, len(runs))
 	for set, engine := range runs {
 		if by[set] = nil; engine != nil {
 			by[set] = engine.guards.limits
 		}
 	}
-	limits.Assign(by)
+	s.limits.Assign(by)
 }

@@ -22,9 +22,9 @@ import (
 func newGuards(c *core, pool *workers.Pool, jitter func(time.Duration) time.Duration) guards {
 	o := c.options
 	g := guards{
-		conflicts: conflict.New(o.Clock, o.Live, o.Made, o.Log),
+		conflicts: conflict.New(o.Clock, o.Live, o.Shared.made, o.Log),
 		breaker:   breaker.New(o.Clock, o.Log, jitter),
-		limits:    limit.NewGuard(o.Limits, o.Clock, limitHost{c}, o.Observer, o.Log),
+		limits:    limit.NewGuard(o.Shared.limits, o.Clock, limitHost{c}, o.Observer, o.Log),
 	}
 	if o.Housekeeping.Inventory != nil {
 		g.inventory = &inventory.Guard{}

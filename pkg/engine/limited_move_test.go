@@ -8,10 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/inventory"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/limit"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 	"github.com/dyncontroller/dyncontroller/pkg/rules"
 )
@@ -48,14 +49,14 @@ func (h *handingOver) Read(ctx context.Context) (inventory.Book, inventory.Repla
 // TestComesBackUnread holds that a set which comes back while the inventory is read without it is not taken for one that has no pause.
 func TestComesBackUnread(t *testing.T) {
 	c := newCluster()
-	limits, set := limit.NewLimits(), plan.Rule{Kind: "ClusterRuleSet", Set: "set"}
+	shared, set := engine.NewShared(clock.RealClock{}), plan.Rule{Kind: "ClusterRuleSet", Set: "set"}
 	s := grownBefore(t, c)
 	s.failing(errRefused)
 	part := &handingOver{Part: s}
 	house := s.house(false)
 	house.Inventory = part
-	c.tune = func(o *engine.Options) { o.Limits = limits }
-	assign := func(e *engine.Engine) { engine.AssignLimits(limits, map[plan.Rule]*engine.Engine{set: e}) }
+	c.tune = func(o *engine.Options) { o.Shared = shared }
+	assign := func(e *engine.Engine) { shared.Assign(map[plan.Rule]*engine.Engine{set: e}) }
 	synctest.Test(t, func(t *testing.T) {
 		e := c.engineWith(house)
 		assign(e)

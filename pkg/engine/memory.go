@@ -12,7 +12,6 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/history"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
@@ -78,7 +77,6 @@ type sent struct {
 	nameTaken bool
 	// simulated are the rules whose finalizers a dry run has put on: the object does not show them, and they are not sent again.
 	simulated []plan.Rule
-	names     naming.Unresolved
 }
 
 // logged is why a rule did not act, and why a write of it failed, as it was logged: once.

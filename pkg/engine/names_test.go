@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
@@ -20,7 +23,7 @@ const one = `
     actions: [{create: {in: found, manifest: {metadata: {generateName: "x-", labels: {of: "${object.metadata.name}"}}}}}]
 `
 
-// strange is an object of somebody else that has the name.
+// strange is an object of another client that has the name.
 const strange = `{apiVersion: example.com/v1, kind: Item, metadata: {namespace: ns, name: x-1, uid: strange}}`
 
 // lost says that the answer got lost, of what was carried out or not.
@@ -179,6 +182,58 @@ func TestGeneratedNames(t *testing.T) {
 				}
 				if waiters := e.Remembered()["waiters"]; waiters != 0 {
 					t.Errorf("%d objects are waited for still", waiters)
+				}
+			})
+		})
+	}
+}
+
+// TestBelatedCreation holds that a child is made once, though the API server gets the request long after it got no answer, and the watched
+// object was not selected for a moment, or another engine runs the rule by then.
+func TestBelatedCreation(t *testing.T) {
+	unselected := func(t *testing.T, c *cluster) {
+		t.Helper()
+		c.drop(keyOf(decode(t, small)))
+		pass(time.Millisecond)
+		c.put(t, small)
+	}
+	tests := map[string]struct {
+		reason    string
+		meanwhile func(t *testing.T, c *cluster)
+		moves     bool
+	}{
+		"Stays":           {"The engine tries again.", func(*testing.T, *cluster) {}, false},
+		"Returns":         {"The object is selected again.", unselected, false},
+		"Moves":           {"Another engine runs the rule.", func(*testing.T, *cluster) {}, true},
+		"ReturnsAndMoves": {"The object is selected again, and another engine runs the rule.", unselected, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			c.put(t, small)
+			synctest.Test(t, func(t *testing.T) {
+				shared := engine.NewShared(clock.RealClock{})
+				c.tune = func(o *engine.Options) { o.Shared = shared }
+				var requests atomic.Int32
+				c.answer = func(operation plan.Operation) *write.Result {
+					if requests.Add(1) > 1 {
+						return nil
+					}
+					time.AfterFunc(9*time.Second, func() { c.carryOut(operation) })
+					return &lost
+				}
+				stop := start(t, c.engine(), families(t, one))
+				pass(time.Millisecond)
+				tc.meanwhile(t, c)
+				if tc.moves {
+					stop()
+					c.restart()
+					stop = start(t, c.engine(), families(t, one))
+				}
+				defer stop()
+				pass(time.Minute)
+				if made := c.list(items); requests.Load() != 2 || len(made) != 1 {
+					t.Errorf("%s %d requests have made %v", tc.reason, requests.Load(), made)
 				}
 			})
 		})

@@ -13,7 +13,6 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/client"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/cleanup"
-	"github.com/dyncontroller/dyncontroller/pkg/engine/conflict"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/events"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/informer"
@@ -72,11 +71,8 @@ type Pace struct {
 	// Elected says that another process may have worked until [Engine.Run] is called, and written what no cache shows yet.
 	Elected bool
 	Workers int // default: 10
-	// Made is what rules have made, which the engines of one process share; default: one of its own.
-	Made *conflict.Made
-	// Limits are of the rules with limits or a rollout, which the engines of one process share; default: of the rules of this one alone. See
-	// [AssignLimits].
-	Limits *limit.Limits
+	// Shared is what the engines of one process share; by default the engine is alone.
+	Shared *Shared
 	// Limiter is that of Writer, Live and Caches; default: none. A write waits for its turn before what it depends on is read.
 	Limiter *client.Limiter
 	// CacheSyncTimeout is how long [Engine.Settle] waits for first lists; 0 for as long as it takes.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/guard"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/history"
+	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/engine/write"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -27,10 +28,9 @@ type target struct {
 type sending struct {
 	plan.Operation
 	admitted plan.Operation
-	// prefix is that of a name which we chose, empty otherwise. resent says that the name was sent before, and that it is not
-	// known what became of that.
-	prefix string
-	resent bool
+	// request has a Prefix where we chose the name. resent says that the name was sent before, and that it is not known what became of that.
+	request naming.Request
+	resent  bool
 	// answer is there where it is not sent at all.
 	answer *write.Result
 	// existing says that it is not made as an object that the rules do not see has the name. The Event is nil where that one is

@@ -230,6 +230,20 @@ var found = []struct {
 			},
 		},
 	},
+	{
+		"The set went to another account while the creation of a run had no answer. That was carried out late, when the next engine had made the run under another name.",
+		"tenants",
+		plan{
+			seed: 646914, replicas: 1, inCluster: true,
+			steps: []step{
+				{deed: move, name: "c", value: 1, requests: 4},
+				{deed: trouble, name: "a", value: 5, then: time.Minute, troubles: []disturbance{{of: creates, from: 1, to: 2, fault: Belated, by: 9 * time.Second}}},
+				{deed: create, name: "c", value: 10, requests: 4},
+				{deed: trouble, name: "b", value: 8},
+				{deed: move, name: "b"},
+			},
+		},
+	},
 }
 
 // TestFound lives the worlds that went wrong. Each is lived several times, since the Go runtime draws lots, too.

@@ -5,9 +5,14 @@ package naming
 import (
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/clock"
 
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
@@ -43,29 +48,83 @@ func With(o plan.Operation, name string) plan.Operation {
 	return o
 }
 
-// Unresolved are the names of objects that may have been made: the answer was lost. The zero value has none.
-type Unresolved []unresolved
+// undecided is how long after it was sent a request may make an object, at most: an API server ends requests after a minute, unless it is
+// told otherwise.
+const undecided = 10 * time.Minute
 
-type unresolved struct {
-	rule   plan.Rule
-	prefix string
-	object plan.Object
+// Sent are the names under which objects were to be made, as long as it is not known what became of the requests. The engines of a process
+// share it: a request of one engine may arrive when another one runs the rule. It is safe for concurrent use.
+type Sent struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	names map[Request][]named // guarded by mu, the oldest name first
+	clean time.Time           // when those that are too old are dropped; guarded by mu
 }
 
-// Keep notes the name of the object that an operation creates.
-func (u *Unresolved) Keep(prefix string, o plan.Operation) {
-	*u = append(*u, unresolved{o.Rules[0], prefix, plan.Object{GVR: o.Target.GVR, Namespace: o.Target.Namespace, Name: o.Target.Name}})
+// named is a name, and when it was sent last.
+type named struct {
+	name string
+	at   time.Time
 }
 
-// Take removes the oldest name that the object of an operation may have, and returns it; it is empty where there is none.
-func (u *Unresolved) Take(prefix string, o plan.Operation) string {
-	i := slices.IndexFunc(*u, func(known unresolved) bool {
-		return known.rule == o.Rules[0] && known.prefix == prefix && known.object.GVR == o.Target.GVR && known.object.Namespace == o.Target.Namespace
-	})
-	if i < 0 {
-		return ""
+// NewSent returns one without names.
+func NewSent(clock clock.PassiveClock) *Sent {
+	return &Sent{clock: clock, names: map[Request][]named{}}
+}
+
+// Request is a rule that makes objects for a watched one. Those with one generateName are alike.
+type Request struct {
+	Asker     types.UID // the watched object
+	Rule      plan.Rule
+	GVR       schema.GroupVersionResource
+	Namespace string
+	Prefix    string // the generateName
+}
+
+// RequestOf is that of an operation which creates an object. It has no Prefix where the object has a name.
+func RequestOf(asker types.UID, o plan.Operation) Request {
+	return Request{asker, o.Rules[0], o.Target.GVR, o.Target.Namespace, Prefix(o)}
+}
+
+// Names returns those that were sent, the oldest first.
+func (s *Sent) Names(of Request) (out []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, known := range s.names[of] {
+		if s.clock.Since(known.at) < undecided {
+			out = append(out, known.name)
+		}
 	}
-	name := (*u)[i].object.Name
-	*u = slices.Delete(*u, i, i+1)
-	return name
+	return out
+}
+
+// Add notes a name that is about to be sent.
+func (s *Sent) Add(of Request, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	if !now.Before(s.clean) {
+		s.clean = now.Add(undecided)
+		maps.DeleteFunc(s.names, func(_ Request, known []named) bool {
+			return !slices.ContainsFunc(known, func(n named) bool { return now.Sub(n.at) < undecided })
+		})
+	}
+	known := s.names[of]
+	if i := slices.IndexFunc(known, func(n named) bool { return n.name == name }); i >= 0 {
+		known[i].at = now
+		return
+	}
+	s.names[of] = append(known, named{name, now})
+}
+
+// Remove drops a name: it is known what became of it.
+func (s *Sent) Remove(of Request, name string) {
+	if of.Prefix == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.names[of] = slices.DeleteFunc(s.names[of], func(n named) bool { return n.name == name }); len(s.names[of]) == 0 {
+		delete(s.names, of)
+	}
 }

@@ -3,10 +3,13 @@ package naming_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/dyncontroller/dyncontroller/pkg/engine/naming"
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
@@ -46,24 +49,38 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestUnresolved holds that a name is used again once, the oldest first, and for the like only.
-func TestUnresolved(t *testing.T) {
-	var names naming.Unresolved
-	asked := map[string]any{"generateName": "x-"}
-	for _, name := range []string{"x-1", "x-2"} {
-		names.Keep("x-", naming.With(creating("r", "ns", asked), name))
+// TestSent holds that a name is there until it is removed or nothing can come of it any more, the oldest first, and for the like only.
+func TestSent(t *testing.T) {
+	clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
+	names := naming.NewSent(clock)
+	request := func(asker types.UID, rule, namespace, prefix string) naming.Request {
+		return naming.RequestOf(asker, creating(rule, namespace, map[string]any{"generateName": prefix}))
 	}
-	for _, other := range []plan.Operation{creating("another", "ns", asked), creating("r", "elsewhere", asked)} {
-		if name := names.Take("x-", other); name != "" {
-			t.Errorf("%v has %q", other.Rules, name)
+	of := request("a", "r", "ns", "x-")
+	has := func(want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, names.Names(of)); diff != "" {
+			t.Errorf("the names differ (-want +got):\n%s", diff)
 		}
 	}
-	if name := names.Take("y-", creating("r", "ns", asked)); name != "" {
-		t.Errorf("another prefix has %q", name)
-	}
-	for _, want := range []string{"x-1", "x-2", ""} {
-		if name := names.Take("x-", creating("r", "ns", asked)); name != want {
-			t.Errorf("have %q, want %q", name, want)
+	pass := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
+	names.Add(of, "x-1")
+	pass(time.Minute)
+	names.Add(of, "x-2")
+	has("x-1", "x-2")
+	for _, other := range []naming.Request{request("b", "r", "ns", "x-"), request("a", "another", "ns", "x-"), request("a", "r", "elsewhere", "x-"), request("a", "r", "ns", "y-")} {
+		if found := names.Names(other); found != nil {
+			t.Errorf("%v has %q", other, found)
 		}
 	}
+	pass(9 * time.Minute)
+	has("x-2")
+	names.Add(of, "x-1")
+	has("x-1", "x-2")
+	pass(9 * time.Minute)
+	has("x-1")
+	names.Remove(of, "x-1")
+	has()
+	names.Add(of, "x-3")
+	has("x-3")
 }
