@@ -210,11 +210,10 @@ func (a *attempt) prepare(out *sending) {
 			continue
 		}
 		there = a.cached(a.now, naming.With(*o, sent).Target)
-		if there == nil || !a.verifier.asked.showed(uidOf(there)) { // It may have been made, or may be yet.
+		if there == nil || !a.verifier.asked.showed(uidOf(there)) { // What the plan was decided by has been counted.
 			name = sent
 			break
 		}
-		a.options.Shared.names.Remove(out.request, sent) // The plan was decided by it, so it has been counted.
 	}
 	if out.resent = name != "" && there == nil; name == "" {
 		name, there = a.options.Name(a.Key, out.request.Prefix), nil
@@ -439,6 +438,9 @@ func outdates(class write.Class, effective bool) bool {
 
 // readBack finds out by reading what became of a write of which that is not known: it may have happened. The caches have to
 // show what is there now. It reports whether the write has changed something, as far as can be found out.
+//
+// The name of a new object is sent again as long as a request for it may still arrive, also after another one has made the object: the API
+// server would make a second one as soon as that is deleted.
 func (a *attempt) readBack(ctx context.Context, sent sending, result write.Result) (found write.Result, effective bool) {
 	object := sent.Target
 	if result.Class != write.Ambiguous {
@@ -446,11 +448,8 @@ func (a *attempt) readBack(ctx context.Context, sent sending, result write.Resul
 		if strangers && sent.resent && isOurs(sent.Operation, a.UID, result.Object) {
 			result.Class, result.Err = write.Written, nil
 		}
-		switch {
-		case sent.resent && result.Class.Failed() && !strangers:
-			// What was sent first may have made it, or may do so yet: this answer tells nothing of that.
-		case result.Class == write.Written && result.Echo == nil: // Nothing keeps the rules from wanting it again.
-		default:
+		unseen := result.Class == write.Written && result.Echo == nil // Nothing keeps the rules from wanting it again.
+		if !sent.resent && !unseen || result.Class == write.Taken && strangers {
 			a.options.Shared.names.Remove(sent.request, object.Name)
 		}
 		return result, result.Class == write.Written
@@ -462,9 +461,11 @@ func (a *attempt) readBack(ctx context.Context, sent sending, result write.Resul
 	} else if sent.Landed(live) {
 		result.Class, result.Err = write.Written, nil
 	}
-	if err == nil && (object.UID != "" || live != nil) { // Otherwise it may still be made, so no other name is tried.
+	if err == nil && (object.UID != "" || live != nil) {
 		show(&result, object, live)
-		a.options.Shared.names.Remove(sent.request, object.Name)
+		if !sent.resent || result.Class != write.Written {
+			a.options.Shared.names.Remove(sent.request, object.Name)
+		}
 	}
 	return result, effective
 }

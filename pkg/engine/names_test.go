@@ -189,7 +189,7 @@ func TestGeneratedNames(t *testing.T) {
 }
 
 // TestBelatedCreation holds that a child is made once, though the API server gets the request long after it got no answer, and the watched
-// object was not selected for a moment, or another engine runs the rule by then.
+// object was not selected for a moment, or another engine runs the rule by then, or the child was made by a later request and deleted.
 func TestBelatedCreation(t *testing.T) {
 	unselected := func(t *testing.T, c *cluster) {
 		t.Helper()
@@ -197,15 +197,22 @@ func TestBelatedCreation(t *testing.T) {
 		pass(time.Millisecond)
 		c.put(t, small)
 	}
+	deleted := func(_ *testing.T, c *cluster) {
+		pass(time.Second)
+		c.drop(item(c.list(items)[0]))
+	}
 	tests := map[string]struct {
 		reason    string
 		meanwhile func(t *testing.T, c *cluster)
 		moves     bool
+		requests  int32 // that the rule sends
 	}{
-		"Stays":           {"The engine tries again.", func(*testing.T, *cluster) {}, false},
-		"Returns":         {"The object is selected again.", unselected, false},
-		"Moves":           {"Another engine runs the rule.", func(*testing.T, *cluster) {}, true},
-		"ReturnsAndMoves": {"The object is selected again, and another engine runs the rule.", unselected, true},
+		"Stays":           {"The engine tries again.", func(*testing.T, *cluster) {}, false, 2},
+		"Returns":         {"The object is selected again.", unselected, false, 2},
+		"Moves":           {"Another engine runs the rule.", func(*testing.T, *cluster) {}, true, 2},
+		"ReturnsAndMoves": {"The object is selected again, and another engine runs the rule.", unselected, true, 2},
+		"Deleted":         {"The child is deleted, and made anew.", deleted, false, 3},
+		"DeletedAndMoves": {"The child is deleted, and another engine makes it anew.", deleted, true, 3},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -232,7 +239,7 @@ func TestBelatedCreation(t *testing.T) {
 				}
 				defer stop()
 				pass(time.Minute)
-				if made := c.list(items); requests.Load() != 2 || len(made) != 1 {
+				if made := c.list(items); requests.Load() != tc.requests || len(made) != 1 {
 					t.Errorf("%s %d requests have made %v", tc.reason, requests.Load(), made)
 				}
 			})

@@ -244,6 +244,20 @@ var found = []struct {
 			},
 		},
 	},
+	{
+		"The creation of a Pod had no answer, and was sent again. The Pod was deleted and made anew, under another name, and then the first request was carried out: one Pod too many.",
+		"jobs",
+		plan{
+			seed: 648524, replicas: 1,
+			steps: []step{
+				{deed: create, name: "b", value: 5, then: 3 * time.Second},
+				{deed: trouble, name: "b", value: 6, requests: 1, troubles: []disturbance{{of: creates, from: 1, to: 2, fault: Belated, by: 9 * time.Second}}},
+				{deed: create, name: "a", value: 1},
+				{deed: remove, name: "b", value: 3, then: time.Second},
+				{deed: kill, name: "a", value: 6, then: 10 * time.Millisecond},
+			},
+		},
+	},
 }
 
 // TestFound lives the worlds that went wrong. Each is lived several times, since the Go runtime draws lots, too.
