@@ -114,24 +114,6 @@ func TestRolloutTells(t *testing.T) {
 	})
 }
 
-// TestRolloutExcuses holds that a rule that is asked to resume goes on without the objects that are not healthy.
-func TestRolloutExcuses(t *testing.T) {
-	c, s := newCluster(), &shelf{}
-	c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, sick: true}}`)
-	c.putMany(t, 40)
-	runWith(t, c, s.house(false), load(t, rolling), func(t *testing.T, e *engine.Engine) {
-		pass(time.Hour)
-		if n := c.grown(); n != 1 || len(e.Paused()) != 1 {
-			t.Fatalf("it has written for %d objects, paused %v", n, e.Paused())
-		}
-		s.resume(e, "grows")
-		pass(11 * time.Minute)
-		if n := c.grown(); n != 4 || len(e.Paused()) != 0 {
-			t.Errorf("it has written for %d objects, paused %v", n, e.Paused())
-		}
-	})
-}
-
 // TestRolloutSurvives holds that processes that die, with what they had not stored, write for as many objects as one that lives, and that a
 // wave goes on soaking.
 func TestRolloutSurvives(t *testing.T) {
@@ -543,31 +525,6 @@ func TestRolloutOfAFewThatMatch(t *testing.T) {
 		}
 		if n := s.changes() - changed; n > 2 {
 			t.Errorf("that took %d writes to the inventory", n)
-		}
-	})
-}
-
-// TestRolloutResumesElsewhere holds that a process which has not seen the rule pause leaves out what is not healthy when it is asked to resume.
-func TestRolloutResumesElsewhere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, s := newCluster(), &shelf{}
-		c.put(t, `{metadata: {namespace: ns, name: a}, spec: {size: 1, sick: true}}`)
-		c.putMany(t, 40)
-		stop := start(t, c.engineWith(s.house(false)), load(t, rolling))
-		pass(time.Hour)
-		stop()
-		c.restart()
-		e := c.engineWith(s.house(false))
-		stop = start(t, e, load(t, rolling))
-		defer stop()
-		pass(time.Minute)
-		if n := c.grown(); n != 1 || len(e.Paused()) != 1 {
-			t.Fatalf("it has written for %d objects, paused %v", n, e.Paused())
-		}
-		s.resume(e, "grows")
-		pass(11 * time.Minute)
-		if n := c.grown(); n != 4 || len(e.Paused()) != 0 {
-			t.Errorf("it has written for %d objects, paused %v", n, e.Paused())
 		}
 	})
 }

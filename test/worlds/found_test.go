@@ -258,6 +258,44 @@ var found = []struct {
 			},
 		},
 	},
+	{
+		"A Deployment could not be written for, and the rollout paused. Users asked it to resume, and then the Deployment was written for. It had not been healthy for long enough when the next wave began.",
+		"rollouts",
+		plan{
+			seed: 656199, replicas: 1,
+			steps: []step{
+				{deed: restart, name: "a", value: 7, then: 10 * time.Millisecond},
+				{deed: replace, name: "b", value: 4, then: time.Minute},
+				{deed: create, name: "b", value: 10, then: 10 * time.Millisecond},
+				{deed: revoke, name: "b", value: 5, requests: 5},
+				{deed: create, name: "b", value: 7, then: time.Minute},
+				{deed: trouble, name: "b", value: 4, requests: 4, troubles: []disturbance{
+					{of: reads, resource: deployments.Resource, from: 1, to: 4, fault: Late, by: 20 * time.Second},
+					{of: patches, resource: deployments.Resource, from: 1, to: 4, fault: Conflict},
+				}},
+			},
+			disturbances: []disturbance{{replica: 1, of: watches, resource: deployments.Resource, from: 1, to: forever, fault: Lagging, by: 18 * time.Second}},
+		},
+	},
+	{
+		"A Deployment could not be written for, and the rollout paused. Users asked it to resume, and the next wave began before the rule had written for any Deployment.",
+		"rollouts",
+		plan{
+			seed: 669705, replicas: 1,
+			steps: []step{
+				{deed: restart, name: "a", value: 2, requests: 3},
+				{deed: remove, name: "a", value: 5},
+				{deed: create, name: "a", value: 5},
+				{deed: create, name: "c", value: 10},
+				{deed: revoke, name: "a", value: 8, then: time.Second},
+			},
+			disturbances: []disturbance{
+				{replica: 1, of: reads, resource: deployments.Resource, from: 3, to: 3, fault: CrashBefore},
+				{replica: 1, of: patches, resource: deployments.Resource, from: 2, to: 3, fault: Unavailable},
+				{replica: 1, of: watches, resource: deployments.Resource, from: 1, to: forever, fault: Lagging, by: 4 * time.Second},
+			},
+		},
+	},
 }
 
 // TestFound lives the worlds that went wrong. Each is lived several times, since the Go runtime draws lots, too.

@@ -249,8 +249,8 @@ func (s *state) resumeIfAsked() {
 		s.pause = &pause
 		s.save()
 	default:
-		if s.pause.Unhealthy != "" {
-			s.rollout.excuse()
+		if s.pause.Unhealthy != "" && s.Rollout != nil {
+			s.rollout.excuse(s.pause.Since.Time, s.Rollout.Timeout)
 		}
 		s.rollout.again(s.guard.clock.Now())
 		s.renew("it is asked to")
@@ -459,6 +459,8 @@ func (c check) Observe(o guard.Operation, answer guard.Answer) {
 				chosen.justWritten = false
 				s.guard.lookAgain(s.Watches)
 			}
+		} else if answer.Effective && concern == counts {
+			s.late(c.attempt)
 		}
 		if concern != counts || !s.Counts() {
 			continue

@@ -35,8 +35,9 @@ type rollout struct {
 	soaking     time.Time // since when all of them are healthy, zero while not
 	// sickSince is since when those are unhealthy that an earlier process has chosen and that are so at the first look, zero for now.
 	sickSince time.Time
-	// waiting are objects that the rule wants to write for, and is not chosen for.
-	waiting map[guard.Key]candidate
+	// waiting are objects that the rule wants to write for, and is not chosen for. Those of later come after the last wave: the rule could not write
+	// for them before users asked it to resume.
+	waiting, later map[guard.Key]candidate
 	survey
 }
 
@@ -52,8 +53,9 @@ type survey struct {
 
 // candidate is an object that waits, and what the objects are ordered by.
 type candidate struct {
-	uid types.UID
-	by  any
+	uid     types.UID
+	by      any
+	counted bool // it has a place in a wave all the same: something was written for it
 }
 
 // chosen is an object that the rule may write for.
@@ -62,7 +64,8 @@ type chosen struct {
 	written bool // that is known
 	healthy bool
 	unseen  bool // it was not looked at since the process began, or since the rule is not suspended any more
-	// excused says that it does not have to be healthy, and lenient that this is so if it is not when it is looked at first.
+	// excused says that it does not have to be healthy, and lenient that it is let off, if it is not, when it is looked at after users asked the
+	// rule to resume.
 	excused, lenient bool
 	justWritten      bool      // what it was like before says nothing
 	since            time.Time // since when it is healthy or not, zero where its write has not been tried
@@ -71,7 +74,7 @@ type chosen struct {
 
 func newRollout() *rollout {
 	return &rollout{
-		chosen: map[string]*chosen{}, marks: map[guard.Key]string{}, waiting: map[guard.Key]candidate{},
+		chosen: map[string]*chosen{}, marks: map[guard.Key]string{}, waiting: map[guard.Key]candidate{}, later: map[guard.Key]candidate{},
 		survey: survey{seen: map[guard.Key]bool{}},
 	}
 }
@@ -112,26 +115,8 @@ func (r *rollout) wrote(c *chosen, sure bool, now time.Time) {
 	if sure && !c.written { // Later writes do not give it more time: there may be no end of them.
 		c.written, c.since = true, now
 	}
-	c.tried, c.unseen, c.justWritten = true, false, true
+	c.tried, c.unseen, c.justWritten, c.lenient = true, false, true, false
 	r.set(c, false, "the rule has just written for it", now)
-}
-
-// excuse lets a rollout go on without the objects that are not healthy.
-func (r *rollout) excuse() {
-	for _, c := range r.chosen {
-		c.lenient = c.unseen
-		c.excused = c.excused || !c.healthy
-	}
-	r.unhealthy = 0
-}
-
-// again gives objects that are not healthy time from now on.
-func (r *rollout) again(now time.Time) {
-	for _, c := range r.chosen {
-		if !c.healthy {
-			c.since = now
-		}
-	}
 }
 
 // waves is one look at the rollout of a rule, while the guard is locked.
@@ -191,13 +176,34 @@ func (w waves) drop(m string) {
 	w.save()
 }
 
+// unchosen are the objects that wait.
+func (r *rollout) unchosen() []guard.Key {
+	return slices.AppendSeq(slices.Collect(maps.Keys(r.waiting)), maps.Keys(r.later))
+}
+
+// forget notes that an object does not wait.
+func (r *rollout) forget(key guard.Key) {
+	delete(r.waiting, key)
+	delete(r.later, key)
+}
+
 // wait notes that the rule wants to write for an object that is not chosen.
 func (w waves) wait(a *guard.Attempt, health *plan.Health) {
-	waits := candidate{uid: a.UID}
-	if health != nil {
-		waits.by = health.By
+	waits := candidateOf(a, health)
+	if later, is := w.rollout.later[a.Key]; is && later.uid == a.UID {
+		waits.counted = later.counted
+		w.rollout.later[a.Key] = waits
+		return
 	}
 	w.rollout.waiting[a.Key] = waits
+}
+
+func candidateOf(a *guard.Attempt, health *plan.Health) candidate {
+	out := candidate{uid: a.UID}
+	if health != nil {
+		out.by = health.By
+	}
+	return out
 }
 
 // healthOf is what a rule says of the object that is looked at, nil for nothing.
@@ -257,7 +263,7 @@ func (w waves) lookAtSoaking() {
 		}
 	}
 	if len(w.rollout.chosen) == 0 {
-		keys = slices.Collect(maps.Keys(w.rollout.waiting))
+		keys = w.rollout.unchosen()
 	}
 	w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(keys) })
 }
@@ -265,7 +271,11 @@ func (w waves) lookAtSoaking() {
 // choose lets the first of those that wait write, as many as there is room for.
 func (w waves) choose() {
 	r := w.rollout
-	if len(r.waiting) == 0 {
+	waiting := r.waiting
+	if len(waiting) == 0 && r.objects() == 0 {
+		waiting = r.later // There are no others.
+	}
+	if len(waiting) == 0 {
 		return
 	}
 	if w.now.Sub(r.counted) >= countedFor {
@@ -275,19 +285,19 @@ func (w waves) choose() {
 	if room <= 0 {
 		return
 	}
-	keys := slices.SortedFunc(maps.Keys(r.waiting), func(a, b guard.Key) int {
-		order, _ := value.CompareKeys(r.waiting[a].by, r.waiting[b].by)
+	keys := slices.SortedFunc(maps.Keys(waiting), func(a, b guard.Key) int {
+		order, _ := value.CompareKeys(waiting[a].by, waiting[b].by)
 		return cmp.Or(order, cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), a.Compare(b))
 	})
 	keys = keys[:min(room, len(keys))]
 	for _, key := range keys {
-		m := mark(r.waiting[key].uid)
+		m := mark(waiting[key].uid)
 		if r.chosen[m] == nil { // Two objects may have one mark.
 			r.chosen[m] = &chosen{reason: unwritten}
 			r.unhealthy++
 		}
 		r.marks[key] = m
-		delete(r.waiting, key)
+		delete(waiting, key)
 	}
 	r.began, r.soaking = w.now, time.Time{}
 	w.save()
@@ -313,14 +323,14 @@ func (w waves) follow(c check, wants bool) (at time.Time, stopped error) {
 	soaked := !r.soaking.IsZero()
 	switch {
 	case goes:
-		delete(r.waiting, a.Key)
+		r.forget(a.Key)
 		w.drop(m)
 	case r.chosen[m] != nil:
-		w.note(m, a.Key, health, wants)
+		w.note(m, a, health, wants)
 	case wants:
 		w.wait(a, health)
 	default:
-		delete(r.waiting, a.Key)
+		r.forget(a.Key)
 	}
 	if soaked && r.soaking.IsZero() {
 		w.save()
@@ -351,6 +361,8 @@ func (w waves) next(c *chosen, waits bool) (at time.Time, stopped error) {
 		return r.soaking.Add(w.Rollout.Soak), nil
 	case c == nil || c.healthy || c.excused || !c.written && (w.saving != saved || c.since.IsZero()):
 		return time.Time{}, nil
+	case c.lenient: // All have been looked at now, so it is let off at the next look.
+		return w.now.Add(countedFor), nil
 	case w.now.Before(c.since.Add(w.Rollout.Timeout)):
 		return c.since.Add(w.Rollout.Timeout), nil
 	default:
@@ -359,26 +371,30 @@ func (w waves) next(c *chosen, waits bool) (at time.Time, stopped error) {
 }
 
 // note notes how a chosen object fares.
-func (w waves) note(m string, key guard.Key, health *plan.Health, wants bool) {
+func (w waves) note(m string, a *guard.Attempt, health *plan.Health, wants bool) {
 	r, c, now := w.rollout, w.rollout.chosen[m], w.now
 	if c.unseen && !r.sickSince.IsZero() {
 		now = r.sickSince
 	}
-	r.marks[key] = m
+	r.marks[a.Key] = m
 	switch {
 	case c.justWritten:
-		c.justWritten = false
+		c.justWritten, c.unseen = false, false
+		return
 	case wants && !c.written:
-		c.excused = c.excused || c.lenient
 		r.set(c, false, unwritten, now)
 	case !c.tried:
 		w.drop(m) // It needs nothing any more.
+		return
 	default:
 		c.written = true // By the process before, or by a write whose answer was lost.
-		c.excused = c.excused || c.lenient && !health.Healthy
 		r.set(c, health.Healthy, health.Reason, now)
 	}
-	c.unseen, c.lenient = false, false
+	if c.unseen = false; c.lenient && r.seen == nil {
+		if c.lenient = false; !c.healthy {
+			w.letOff(a.Key, m, candidateOf(a, health), wants)
+		}
+	}
 }
 
 // advance begins the next wave, once all that were chosen have been healthy for long enough, and nobody waits for whom there is room.
@@ -403,7 +419,7 @@ func (w waves) advance() {
 		w.guard.then = append(w.guard.then, func() { w.guard.log.Info("wave of a rollout is over", "rule", id, "wave", wave, "objects", objects) })
 	}
 	if w.everywhere() {
-		waiting := slices.Collect(maps.Keys(r.waiting))
+		waiting := r.unchosen()
 		*r = rollout{wave: r.wave, alsoCounted: r.objects(), survey: survey{watched: r.watched}}
 		w.guard.then = append(w.guard.then, func() { w.guard.host.LookAt(waiting) })
 	}
@@ -437,7 +453,7 @@ func (g *Guard) Forget(key guard.Key) {
 			continue
 		}
 		r := s.rollout
-		delete(r.waiting, key)
+		r.forget(key)
 		delete(r.seen, key)
 		w := s.waves()
 		w.drop(r.marks[key])
