@@ -59,10 +59,16 @@ type progress struct {
 	known plan.Marks
 	// written are the objects that were written, by what the snapshot said of them.
 	written map[plan.Object]target
-	// named are the names that objects got where the API server would choose one.
-	named map[string]bool
+	// named are the names that the plan gives to objects where the API server would choose one.
+	named map[newName]bool
 	// pending is what was admitted, and has no answer yet.
 	pending []sending
+}
+
+// newName is that of an object which the plan makes.
+type newName struct {
+	origin naming.Origin
+	name   string
 }
 
 // carryOut sends the operations of the plan in order. A failed operation stops the later actions of its rules; other rules go
@@ -71,7 +77,7 @@ func (a *attempt) carryOut(ctx context.Context) guard.Outcome {
 	record := a.record
 	a.Progress = guard.Progress{Left: map[types.UID]string{}, Wrote: map[plan.Rule]bool{}, Unfinished: map[plan.Rule]int{}, Untold: map[plan.Rule]int{}}
 	a.Unheld = slices.DeleteFunc(slices.Clone(a.Plan.Unheld), func(rule plan.Rule) bool { return slices.Contains(record.simulated, rule) })
-	a.progress = progress{known: record.ineffective, written: map[plan.Object]target{}, named: map[string]bool{}}
+	a.progress = progress{known: record.ineffective, written: map[plan.Object]target{}, named: map[newName]bool{}}
 	record.refusals.now, record.ineffective = nil, a.Plan.Suppressed
 	// The creations of one rule are sent at the same time, 1, then 2, 4 and so on, so that what is refused is refused a few
 	// times only.
@@ -200,13 +206,15 @@ func (a *attempt) prepare(out *sending) {
 	if latest, written := a.written[o.Target]; written {
 		o.Target.UID, o.Target.ResourceVersion = latest.UID, latest.ResourceVersion
 	}
-	if out.request = naming.RequestOf(a.UID, *o); out.request.Prefix == "" {
+	out.answered = func() {}
+	if out.origin = naming.OriginOf(a.UID, *o); out.origin.Prefix == "" {
 		return
 	}
+	names := a.options.Shared.names
 	var name string
 	var there map[string]any
-	for _, sent := range a.options.Shared.names.Names(out.request) {
-		if a.named[sent] { // by another operation of the plan
+	for _, sent := range names.Names(out.origin) {
+		if a.named[newName{out.origin, sent}] {
 			continue
 		}
 		there = a.cached(a.now, naming.With(*o, sent).Target)
@@ -216,16 +224,18 @@ func (a *attempt) prepare(out *sending) {
 		}
 	}
 	if out.resent = name != "" && there == nil; name == "" {
-		name, there = a.options.Name(a.Key, out.request.Prefix), nil
+		name, there = a.options.Name(a.Key, out.origin.Prefix), nil
 	}
-	a.named[name] = true
-	a.options.Shared.names.Add(out.request, name)
+	a.named[newName{out.origin, name}] = true
 	*o = naming.With(*o, name)
 	if there != nil {
 		// All caches have to show it first: it is not known whether the rules ask for it, and nothing keeps them from making
 		// another one after that.
 		out.answer = stale(o.Target, there, errCome)
+		names.Drop(out.origin, name)
+		return
 	}
+	out.answered = names.Sending(out.origin, name)
 }
 
 // write sends one operation, unless a cache or a live read contradicts what it was decided by. A panic is one more way not
@@ -340,6 +350,7 @@ func (a *attempt) handleResult(ctx context.Context, sent sending, result write.R
 		// What onDelete would make would be deleted with its namespace, so it counts as done: the object may be what the namespace waits for.
 		a.log(a.Key).Info("not made, as its namespace is being deleted", append(attrsOf(plan.Operation{Rules: sent.Rules}), "target", a.Mask.Object(sent.Target).String())...)
 		a.answered(sent, plan.Operation{}, guard.Answer{})
+		sent.answered()
 		return
 	}
 	result, effective := a.readBack(ctx, sent, result)
@@ -424,7 +435,7 @@ func (a *attempt) fail(sent sending, result write.Result, effective bool) {
 	a.Stopped = a.Stopped || outdates(class, effective)
 	a.Leave(sent.Operation, goesOn(a.outcome.Failures, sent.Rules[0], class))
 	a.separate(sent.Operation, cause == guard.Hopeless)
-	a.record.refusals.note(sent.Operation, cause, failureOf(sent.Operation, sent.request.Prefix, sent.existingEvent, result.Err, a.Mask))
+	a.record.refusals.note(sent.Operation, cause, failureOf(sent.Operation, sent.origin.Prefix, sent.existingEvent, result.Err, a.Mask))
 	if overtaken { // Nothing else is waited for, so a back-off would be too late or too early.
 		a.outcome.State = guard.Waiting
 	}
@@ -444,13 +455,17 @@ func outdates(class write.Class, effective bool) bool {
 func (a *attempt) readBack(ctx context.Context, sent sending, result write.Result) (found write.Result, effective bool) {
 	object := sent.Target
 	if result.Class != write.Ambiguous {
-		strangers := result.Class == write.Taken && result.Object != nil
-		if strangers && sent.resent && isOurs(sent.Operation, a.UID, result.Object) {
+		switch ours := isOurs(sent.Operation, a.UID, result.Object); {
+		case result.Class != write.Taken || result.Object == nil:
+		case !ours:
+			a.options.Shared.names.Drop(sent.origin, object.Name)
+		case sent.resent && sent.Landed(result.Object):
 			result.Class, result.Err = write.Written, nil
+		case sent.resent:
+			result.Class, result.Err = write.Stale, errCome // It may be another one that the rule has made.
 		}
-		unseen := result.Class == write.Written && result.Echo == nil // Nothing keeps the rules from wanting it again.
-		if !sent.resent && !unseen || result.Class == write.Taken && strangers {
-			a.options.Shared.names.Remove(sent.request, object.Name)
+		if result.Class != write.Written || result.Echo != nil { // Otherwise nothing keeps the rules from wanting it again.
+			sent.answered()
 		}
 		return result, result.Class == write.Written
 	}
@@ -463,9 +478,6 @@ func (a *attempt) readBack(ctx context.Context, sent sending, result write.Resul
 	}
 	if err == nil && (object.UID != "" || live != nil) {
 		show(&result, object, live)
-		if !sent.resent || result.Class != write.Written {
-			a.options.Shared.names.Remove(sent.request, object.Name)
-		}
 	}
 	return result, effective
 }

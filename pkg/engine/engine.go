@@ -53,8 +53,7 @@ func New(options Options) *Engine {
 		options.Name = func(_ Key, prefix string) string { return naming.Random(prefix) }
 	}
 	if options.Shared == nil {
-		options.Shared = NewShared(options.Clock)
-		options.Shared.limits = nil // of this one alone
+		options.Shared = &Shared{made: conflict.NewMade(), names: naming.NewSent(options.Clock)}
 	}
 	pool := workers.New(options.Workers)
 	c := &core{options: options, related: dependencies.NewIndex[Key](), memory: memory{records: map[Key]*record{}}}

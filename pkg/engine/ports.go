@@ -71,7 +71,8 @@ type Pace struct {
 	// Elected says that another process may have worked until [Engine.Run] is called, and written what no cache shows yet.
 	Elected bool
 	Workers int // default: 10
-	// Shared is what the engines of one process share; by default the engine is alone.
+	// Shared is what the engines of one process share; by default the engine is alone. An engine that is not writes for no rule with limits or
+	// a rollout until [Shared.Assign] says that it runs the set.
 	Shared *Shared
 	// Limiter is that of Writer, Live and Caches; default: none. A write waits for its turn before what it depends on is read.
 	Limiter *client.Limiter

@@ -28,9 +28,11 @@ type target struct {
 type sending struct {
 	plan.Operation
 	admitted plan.Operation
-	// request has a Prefix where we chose the name. resent says that the name was sent before, and that it is not known what became of that.
-	request naming.Request
-	resent  bool
+	// origin has a Prefix where we chose the name. resent says that the name was sent before, and that it is not known what became of that.
+	// answered is called when that is known of this request.
+	origin   naming.Origin
+	resent   bool
+	answered func()
 	// answer is there where it is not sent at all.
 	answer *write.Result
 	// existing says that it is not made as an object that the rules do not see has the name. The Event is nil where that one is

@@ -17,6 +17,6 @@ type Shared struct {
 }
 
 // NewShared returns what engines share that have run no rules.
-func NewShared(clock clock.PassiveClock) *Shared {
-	return &Shared{conflict.NewMade(), limit.NewLimits(), naming.NewSent(clock)}
+func NewShared(passive clock.PassiveClock) *Shared {
+	return &Shared{conflict.NewMade(), limit.NewLimits(), naming.NewSent(passive)}
 }

@@ -52,7 +52,7 @@ var mended = []struct{ name, without, file, is, was string }{
 	},
 	{
 		"naming/again", "What may have been made is made again under another name.",
-		"pkg/engine/naming/naming.go", "s.names[of] = append(known, named{", "_ = append(known, named{",
+		"pkg/engine/naming/naming.go", "s.names[of] = append(s.names[of], this)", "_ = append(s.names[of], this)",
 	},
 	{
 		"guard/finalizer", "Children are made before their parent is held.",

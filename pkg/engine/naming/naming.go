@@ -55,25 +55,25 @@ const undecided = 10 * time.Minute
 // Sent are the names under which objects were to be made, as long as it is not known what became of the requests. The engines of a process
 // share it: a request of one engine may arrive when another one runs the rule. It is safe for concurrent use.
 type Sent struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	names map[Request][]named // guarded by mu, the oldest name first
-	clean time.Time           // when those that are too old are dropped; guarded by mu
+	clock   clock.PassiveClock
+	mu      sync.Mutex
+	names   map[Origin][]*sent // guarded by mu, the oldest first
+	cleanAt time.Time          // when those that are too old are dropped; guarded by mu
 }
 
-// named is a name, and when it was sent last.
-type named struct {
+// sent is a request. Several may have one name.
+type sent struct {
 	name string
 	at   time.Time
 }
 
 // NewSent returns one without names.
-func NewSent(clock clock.PassiveClock) *Sent {
-	return &Sent{clock: clock, names: map[Request][]named{}}
+func NewSent(passive clock.PassiveClock) *Sent {
+	return &Sent{clock: passive, names: map[Origin][]*sent{}}
 }
 
-// Request is a rule that makes objects for a watched one. Those with one generateName are alike.
-type Request struct {
+// Origin is where an object comes from: a rule that makes objects with one generateName for a watched one.
+type Origin struct {
 	Asker     types.UID // the watched object
 	Rule      plan.Rule
 	GVR       schema.GroupVersionResource
@@ -81,50 +81,54 @@ type Request struct {
 	Prefix    string // the generateName
 }
 
-// RequestOf is that of an operation which creates an object. It has no Prefix where the object has a name.
-func RequestOf(asker types.UID, o plan.Operation) Request {
-	return Request{asker, o.Rules[0], o.Target.GVR, o.Target.Namespace, Prefix(o)}
+// OriginOf is that of the object that an operation creates. It has no Prefix where the object has a name.
+func OriginOf(asker types.UID, o plan.Operation) Origin {
+	return Origin{asker, o.Rules[0], o.Target.GVR, o.Target.Namespace, Prefix(o)}
 }
 
 // Names returns those that were sent, the oldest first.
-func (s *Sent) Names(of Request) (out []string) {
+func (s *Sent) Names(of Origin) (out []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, known := range s.names[of] {
-		if s.clock.Since(known.at) < undecided {
-			out = append(out, known.name)
+	for _, one := range s.names[of] {
+		if s.mayArrive(one) && !slices.Contains(out, one.name) {
+			out = append(out, one.name)
 		}
 	}
 	return out
 }
 
-// Add notes a name that is about to be sent.
-func (s *Sent) Add(of Request, name string) {
+// Sending notes a name that is about to be sent. The function that it returns is called when it is known what became of the request.
+func (s *Sent) Sending(of Origin, name string) (answered func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.clock.Now()
-	if !now.Before(s.clean) {
-		s.clean = now.Add(undecided)
-		maps.DeleteFunc(s.names, func(_ Request, known []named) bool {
-			return !slices.ContainsFunc(known, func(n named) bool { return now.Sub(n.at) < undecided })
-		})
+	if now := s.clock.Now(); !now.Before(s.cleanAt) {
+		s.cleanAt = now.Add(undecided)
+		for other := range s.names {
+			s.drop(other, func(one *sent) bool { return !s.mayArrive(one) })
+		}
 	}
-	known := s.names[of]
-	if i := slices.IndexFunc(known, func(n named) bool { return n.name == name }); i >= 0 {
-		known[i].at = now
-		return
+	this := &sent{name, s.clock.Now()}
+	s.names[of] = append(s.names[of], this)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.drop(of, func(one *sent) bool { return one == this })
 	}
-	s.names[of] = append(known, named{name, now})
 }
 
-// Remove drops a name: it is known what became of it.
-func (s *Sent) Remove(of Request, name string) {
-	if of.Prefix == "" {
-		return
-	}
+// Drop drops a name: another object has it.
+func (s *Sent) Drop(of Origin, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.names[of] = slices.DeleteFunc(s.names[of], func(n named) bool { return n.name == name }); len(s.names[of]) == 0 {
+	s.drop(of, func(one *sent) bool { return one.name == name })
+}
+
+// mayArrive and drop are called with the lock held.
+func (s *Sent) mayArrive(one *sent) bool { return s.clock.Since(one.at) < undecided }
+
+func (s *Sent) drop(of Origin, which func(*sent) bool) {
+	if s.names[of] = slices.DeleteFunc(s.names[of], which); len(s.names[of]) == 0 {
 		delete(s.names, of)
 	}
 }

@@ -49,14 +49,14 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestSent holds that a name is there until it is removed or nothing can come of it any more, the oldest first, and for the like only.
+// TestSent holds that a name is there as long as one of its requests may arrive, the oldest first, and for the like only.
 func TestSent(t *testing.T) {
 	clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
 	names := naming.NewSent(clock)
-	request := func(asker types.UID, rule, namespace, prefix string) naming.Request {
-		return naming.RequestOf(asker, creating(rule, namespace, map[string]any{"generateName": prefix}))
+	origin := func(asker types.UID, rule, namespace, prefix string) naming.Origin {
+		return naming.OriginOf(asker, creating(rule, namespace, map[string]any{"generateName": prefix}))
 	}
-	of := request("a", "r", "ns", "x-")
+	of := origin("a", "r", "ns", "x-")
 	has := func(want ...string) {
 		t.Helper()
 		if diff := cmp.Diff(want, names.Names(of)); diff != "" {
@@ -64,23 +64,25 @@ func TestSent(t *testing.T) {
 		}
 	}
 	pass := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
-	names.Add(of, "x-1")
+	names.Sending(of, "x-1")
 	pass(time.Minute)
-	names.Add(of, "x-2")
+	answered := names.Sending(of, "x-2")
 	has("x-1", "x-2")
-	for _, other := range []naming.Request{request("b", "r", "ns", "x-"), request("a", "another", "ns", "x-"), request("a", "r", "elsewhere", "x-"), request("a", "r", "ns", "y-")} {
+	for _, other := range []naming.Origin{origin("b", "r", "ns", "x-"), origin("a", "another", "ns", "x-"), origin("a", "r", "elsewhere", "x-"), origin("a", "r", "ns", "y-")} {
 		if found := names.Names(other); found != nil {
 			t.Errorf("%v has %q", other, found)
 		}
 	}
-	pass(9 * time.Minute)
-	has("x-2")
-	names.Add(of, "x-1")
+	names.Sending(of, "x-1")() // That tells nothing of the first request.
 	has("x-1", "x-2")
 	pass(9 * time.Minute)
-	has("x-1")
-	names.Remove(of, "x-1")
+	has("x-2")
+	answered()
+	answered()
 	has()
-	names.Add(of, "x-3")
+	names.Sending(of, "x-3")
+	names.Sending(of, "x-3")
 	has("x-3")
+	names.Drop(of, "x-3")
+	has()
 }
