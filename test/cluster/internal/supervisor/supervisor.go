@@ -3,7 +3,8 @@
 // A component that is killed by a signal is started again at once with the same command line. One for which a file
 // "down" appears in its directory is killed and kept down until that file is removed. One that ends by itself is a
 // failure, reported with the end of its log, unless a component it needs was down or starting meanwhile: a
-// kube-apiserver gives up without etcd, and is then started again.
+// kube-apiserver gives up without etcd, a kube-controller-manager that has waited ten seconds for a kube-apiserver, and
+// both are then started again.
 package supervisor
 
 import (
@@ -21,6 +22,8 @@ const (
 	pollInterval = 100 * time.Millisecond
 	// retryPause keeps a component that waits for another from spinning.
 	retryPause = 300 * time.Millisecond
+	// patience is how long a component waits for another one that is starting before it gives up, at most.
+	patience = 30 * time.Second
 	// grace is short, since nobody needs the state after the end: kube-apiserver waits a minute for open watches.
 	grace = 2 * time.Second
 )
@@ -151,15 +154,20 @@ func (s *Supervisor) setRunning(m *member, running bool) time.Time {
 	return m.since
 }
 
-// excused says whether a component that m may need was not there all the time since m was started.
+// excused says whether a component that m may need was not there all the time since m was started, or began so shortly before that m may
+// have waited for it in vain: by less than m has run.
 func (s *Supervisor) excused(m *member, started time.Time) bool {
+	waited := time.Since(started)
+	if waited > patience {
+		waited = 0
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, other := range s.members {
 		if other == m {
 			return false
 		}
-		if !other.running || other.since.After(started) {
+		if !other.running || other.since.After(started.Add(-waited)) {
 			return true
 		}
 	}

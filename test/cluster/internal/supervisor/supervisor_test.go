@@ -210,6 +210,40 @@ func TestOwnEndIsExcusedByTheLackOfAnother(t *testing.T) {
 	}
 }
 
+// TestOwnEndIsExcusedByTheStartOfAnother holds that a component which gives up is started again where one that it needs began shortly before it,
+// and not for ever.
+func TestOwnEndIsExcusedByTheStartOfAnother(t *testing.T) {
+	s := newSupervisor(t)
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	add(t, s, "store", sleeper)
+	server := add(t, s, "server", "echo start; cat '"+gate+"'; exit 1")
+	pid(t, server, 0)
+	before := time.Since(begin)
+	eventually(t, "the server to have run for longer than the store did before it", func() bool { return time.Since(begin) > 3*before })
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another start", func() bool { return strings.Count(logOf(t, server), "start") == 2 })
+	eventually(t, "a failure", func() bool {
+		select {
+		case err := <-s.Failed():
+			if !strings.Contains(err.Error(), "server ended by itself") {
+				t.Errorf("got %v", err)
+			}
+			return true
+		default:
+			if f, err := os.OpenFile(gate, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // The server reads it.
+				_ = f.Close()
+			}
+			return false
+		}
+	})
+}
+
 func TestOwnEndIsNotExcusedByALaterComponent(t *testing.T) {
 	s := newSupervisor(t)
 	gate := filepath.Join(t.TempDir(), "gate")
