@@ -15,6 +15,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -32,6 +33,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // It has little and makes much.
 	os.Exit(controlplane.Main(options(), func(c *controlplane.ControlPlane) int {
 		control = c
 		if err := prepare(context.Background()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,6 +67,7 @@ var programs string
 // TestMain has client-go not pause between the errors of all informers: a pause since an error of another virtual clock does not end.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil //nolint:reassign // It is a test.
+	debug.SetGCPercent(400)         // It has little and makes much: with 100, a quarter of the CPU time is for the garbage.
 	os.Exit(planes.Main(func() int {
 		var err error
 		if programs, err = os.MkdirTemp("", "dyncontroller-e2e-"); err != nil {
