@@ -36,7 +36,7 @@ type film struct {
 
 // shoot returns an animated SVG of a short run. Nothing that it started runs when it returns.
 func shoot(ctx context.Context, o options) (picture []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	root, err := filepath.Abs(o.root)
 	if err != nil {
