@@ -7,7 +7,8 @@ import (
 	"github.com/dyncontroller/dyncontroller/pkg/plan"
 )
 
-// excuse lets a rollout go on without the objects that are not healthy, of those that were not written for without what was late when it paused.
+// excuse lets a rollout go on without the objects that are not healthy when they are looked at next. Those for which the rule has written nothing
+// stay chosen unless they were late when it paused.
 func (r *rollout) excuse(paused time.Time, timeout time.Duration) {
 	for _, c := range r.chosen {
 		late := !c.since.IsZero() && paused.Add(time.Second).After(c.since.Add(timeout)) // Whole seconds are stored.
@@ -15,8 +16,8 @@ func (r *rollout) excuse(paused time.Time, timeout time.Duration) {
 	}
 }
 
-// letOff lets a rollout go on without an object that is not healthy. One that the rule still wants to write for, since it could not, comes after the
-// last wave: it would have to be healthy again then. Another one takes its place, unless a part of what the rule does has been written.
+// letOff lets a rollout go on without an object that is not healthy. One that the rule could not write for comes after the last wave, as it would have
+// to be healthy once the rule has. Another one takes its place, unless a part of what the rule does has been written.
 func (w waves) letOff(key guard.Key, m string, waits candidate, wants bool) {
 	r := w.rollout
 	c := r.chosen[m]
