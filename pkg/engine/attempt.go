@@ -455,9 +455,9 @@ func outdates(class write.Class, effective bool) bool {
 func (a *attempt) readBack(ctx context.Context, sent sending, result write.Result) (found write.Result, effective bool) {
 	object := sent.Target
 	if result.Class != write.Ambiguous {
-		switch ours := isOurs(sent.Operation, a.UID, result.Object); {
+		switch {
 		case result.Class != write.Taken || result.Object == nil:
-		case !ours:
+		case !isOurs(sent.Operation, a.UID, result.Object):
 			a.options.Shared.names.Drop(sent.origin, object.Name)
 		case sent.resent && sent.Landed(result.Object):
 			result.Class, result.Err = write.Written, nil
